@@ -32,6 +32,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 
 from axfi_kc.flat_arrays import flat
+from axfi_kc.terminal import is_watched
 
 __all__ = ["flat_kernel", "kernel", "number_compiled", "part"]
 
@@ -198,10 +199,19 @@ def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def _forgiving(made: Any) -> Any:
-    """Let a kernel work whose machine code can no longer be written: the disk may be full, or the folder gone."""
+    """Let a kernel work whose machine code is damaged, or cannot be written: the disk may be full, the folder gone."""
     cache: Any = getattr(made, "_cache", None)  # absent where compiling is turned off
-    save = getattr(cache, "save_overload", None)
-    if save is not None:
+    save, load = getattr(cache, "save_overload", None), getattr(cache, "load_overload", None)
+    if save is not None and load is not None:
+
+        def load_if_possible(signature: Any, context: Any) -> Any:
+            try:
+                found = load(signature, context)
+            except Exception:  # what is said of damaged files may be anything at all
+                _forget(cache)
+                return None
+            # Two processes that keep a kernel for different types at once may give their files one name.
+            return found if found is not None and found.signature.args == tuple(signature) else None
 
         def save_if_possible(signature: Any, data: Any) -> None:
             try:
@@ -211,8 +221,17 @@ def _forgiving(made: Any) -> Any:
             except RuntimeError as error:  # no machine code, for Ctrl-C came while LLVM was at it, which let it pass
                 raise KeyboardInterrupt from error
 
-        cache.save_overload = save_if_possible
+        cache.load_overload, cache.save_overload = load_if_possible, save_if_possible
     return made
+
+
+def _forget(cache: Any) -> None:
+    """Forget what was kept of a kernel, so that it is compiled and kept once more; without keeping it, if need be."""
+    try:
+        cache.flush()
+    except OSError:
+        cache.disable()
+        _say_once(_NOT_KEPT)
 
 
 def _kept_elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -252,7 +271,7 @@ def _say_once(text: str) -> None:
         return
     _said.add(text)
     _log.info(text)
-    if sys.stderr is not None and sys.stderr.isatty():
+    if is_watched():
         sys.stderr.write(f"axfi-kc: {text}\n")
 
 

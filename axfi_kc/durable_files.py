@@ -145,12 +145,11 @@ def write_whole(
     """
     with writing(path, what):
         data = content.encode() if isinstance(content, str) else content
-        target = os.path.realpath(os.fspath(path))
-        mode = _mode_of(target)
+        mode = _mode_of(os.fspath(path))
         if mode is None or stat.S_ISREG(mode):
-            _replace(target, data, mode, durable)
-        else:
-            _write_directly(target, data)
+            _replace(os.path.realpath(path), data, mode, durable)
+        else:  # where links lead is known to the system only: /dev/stdout to a pipe, which is in no folder
+            _write_directly(os.fspath(path), data)
 
 
 def check_place(path: str | os.PathLike[str], what: str = "The file") -> None:
@@ -165,9 +164,9 @@ def check_place(path: str | os.PathLike[str], what: str = "The file") -> None:
 make the folder first, or give another path.
     """
     with writing(path, what):
-        target = os.path.realpath(os.fspath(path))
-        _mode_of(target)
-        os.stat(os.path.dirname(target))
+        mode = _mode_of(os.fspath(path))
+        if mode is None or stat.S_ISREG(mode):
+            os.stat(os.path.dirname(os.path.realpath(path)))
 
 
 def _mode_of(target: str) -> int | None:

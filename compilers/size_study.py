@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -236,7 +237,7 @@ def _random_vtree(rng: Random, names: Sequence[str]) -> Any:
 
 
 def _bar(total: int, progress: bool) -> Callable[[int], Any]:
-    if not progress:
+    if not progress or sys.stderr is None:
         return lambda _: None
     from tqdm.auto import tqdm
 

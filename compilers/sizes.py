@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -148,7 +149,7 @@ def compare_sizes(
     names = tuple(TARGETS) if targets is None else targets
     plan = plan_of(domain, names, codes, orders, vtrees, [None, "search"] if reorder else [None])
     rows: Any = size_rows(model, domain, plan, output=output, delta=delta, budget=budget)
-    if progress:
+    if progress and sys.stderr is not None:
         from tqdm.auto import tqdm
 
         rows = tqdm(rows, total=len(plan), unit="circuit", desc="compiling")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
+import pickle
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -173,3 +176,109 @@ def test_an_interrupt_that_llvm_let_pass_is_one_still(nowhere: Path, monkeypatch
     monkeypatch.setattr(made._cache, "save_overload", save)
     with pytest.raises(KeyboardInterrupt):
         compiled._forgiving(made)(np.arange(3))
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Path, Path]:
+    """The index and the machine code of a kernel, as a run before has left them on disk."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiled, "_said", set())
+    assert compiled.kernel(_total)(np.arange(5)) == 10
+    (index,), (code,) = tmp_path.rglob("*.nbi"), tmp_path.rglob("*.nbc")
+    return index, code
+
+
+def _loaded(kernel: Any) -> bool:
+    """Run a kernel, and tell whether its machine code was found on disk."""
+    assert kernel(np.arange(5)) == 10
+    return bool(kernel.stats.cache_hits)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "one byte": lambda found: found[:1],
+    "half": lambda found: found[: len(found) // 2],
+    "all but one byte": lambda found: found[:-1],
+    "garbage": lambda found: bytes(7 * k % 251 for k in range(len(found))),
+    "zeros": lambda found: bytes(len(found)),
+    "text": lambda _: b"a disk was full",
+    "a pickle of something else": lambda _: pickle.dumps(numba.__version__) + pickle.dumps([1, 2]),
+    "another pickle": lambda _: pickle.dumps({"a": 1}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("which", [0, 1], ids=["index", "code"])
+def test_damaged_files_are_compiled_once_more(damage: Any, which: int, kept: tuple[Path, Path]) -> None:
+    assert _loaded(compiled.kernel(_total))
+    kept[which].write_bytes(damage(kept[which].read_bytes()))
+    assert not _loaded(compiled.kernel(_total))
+    assert _loaded(compiled.kernel(_total))  # and kept
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["index", "code"])
+def test_files_that_are_gone_are_compiled_once_more(which: int, kept: tuple[Path, Path]) -> None:
+    kept[which].unlink()
+    assert not _loaded(compiled.kernel(_total))
+    assert _loaded(compiled.kernel(_total))
+
+
+def test_files_of_another_version_of_numba(kept: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba, "__version__", "0.0.1")
+    assert not _loaded(compiled.kernel(_total))
+    assert _loaded(compiled.kernel(_total))
+
+
+def test_damaged_files_that_cannot_be_replaced(
+    kept: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where a folder can only be read: each run compiles, and says so."""
+
+    def refused(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    kept[0].write_bytes(b"")
+    kernel = compiled.kernel(_total)
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._open_for_write", refused)
+    with caplog.at_level(logging.INFO, logger="axfi_kc"):
+        assert not _loaded(kernel)
+        assert not _loaded(compiled.kernel(_total))
+    assert sum("kept on disk" in r.getMessage() for r in caplog.records) == 1
+
+
+def test_code_for_other_types_is_not_run(kept: tuple[Path, Path]) -> None:
+    """Two processes at once may have written it under one name: the index of one of them, the code of the other."""
+    floats = np.array([0.5, 0.25])
+    index, code = kept
+    ints = code.read_bytes()
+    index.unlink()
+    assert compiled.kernel(_total)(floats) == 0.75
+    code.write_bytes(ints)
+    assert compiled.kernel(_total)(floats) == 0.75
+    assert code.read_bytes() != ints
+    again = compiled.kernel(_total)
+    assert again(floats) == 0.75
+    assert again.stats.cache_hits
+
+
+def _kept_at_once(folder: str, kind: str, start: str) -> None:
+    numba.config.CACHE_DIR = folder
+    while not Path(start).exists():
+        pass
+    assert compiled.kernel(_total)(np.ones(4, dtype=kind)) == 4
+
+
+def test_processes_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = tmp_path / "start"
+    context = multiprocessing.get_context("spawn")
+    kinds = ("int64", "float64", "int32", "int64")
+    processes = [context.Process(target=_kept_at_once, args=(str(tmp_path), kind, str(start))) for kind in kinds]
+    for process in processes:
+        process.start()
+    start.touch()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0] * len(kinds)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    for kind in kinds:
+        assert compiled.kernel(_total)(np.ones(4, dtype=kind)) == 4

@@ -126,3 +126,15 @@ def test_a_lock_on_a_file_that_was_replaced_is_none(tmp_path) -> None:
     (tmp_path / "a").unlink()
     assert not growing.lock()
     growing.close()
+
+
+def test_a_pipe_without_a_name_is_written_to() -> None:
+    """As that of /dev/stdout is: the link leads to no place in any folder."""
+    if not Path("/dev/fd").exists():
+        pytest.skip("needs names of open files")
+    ours, theirs = os.pipe()
+    check_place(f"/dev/fd/{theirs}")
+    write_whole(f"/dev/fd/{theirs}", "through")
+    os.close(theirs)
+    with open(ours) as pipe:
+        assert pipe.read() == "through"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 from axfi_kc.budget import Budget, Watch, preparing
 from axfi_kc.circuits.files import FORMATS
 from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
-from axfi_kc.cli.inputs import Given, Listed, add_command, add_inputs, add_json, given
+from axfi_kc.cli.inputs import Given, Listed, add_command, add_inputs, add_json, given, number
 from axfi_kc.cli.outputs import add_output, writable
-from axfi_kc.cli.text import is_watched, plain, print_facts, print_json, print_written, text_table, working
+from axfi_kc.cli.text import plain, print_facts, print_json, print_written, text_table, working
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, ORDERS
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import DomainError
 from axfi_kc.models import Model
+from axfi_kc.terminal import is_watched
 
 __all__ = ["add_compile", "add_sizes"]
 
@@ -63,11 +65,12 @@ def _savable() -> str:
 def _add_output(command: argparse.ArgumentParser, budget: str = "give up after") -> None:
     """Add which output the circuit is about, and what it may take."""
     command.add_argument("--output", help="the output the circuit is about; of two classes, the greater by default")
-    command.add_argument("--delta", type=float, help="regression: outputs this close to --output count")
+    about = "regression: outputs this close to --output count, such as 2, 0.5 or 1/4"
+    command.add_argument("--delta", type=number, metavar="D", help=about)
     command.add_argument("--seconds", type=float, metavar="S", help=f"{budget} S seconds")
 
 
-def _output_of(model: Any, domain: Domain, text: str | None, delta: float | None) -> Any:
+def _output_of(model: Any, domain: Domain, text: str | None, delta: Fraction | float | None) -> Any:
     """Return the output that is meant by a text: classes may be numbers or words."""
     from axfi_kc.compilers.compiled_model import question_about
 

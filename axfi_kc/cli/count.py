@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.cli.inputs import add_command, add_json
-from axfi_kc.cli.outputs import add_output, file_path, writable
+from axfi_kc.cli.outputs import add_output, file_path, standard_inputs, writable
 from axfi_kc.cli.text import print_facts, print_json, print_written, working
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ def add_count(commands: Any) -> None:
     """Add the command."""
     about = "count the models of a CNF file exactly (tracks mc, wmc, pmc and pwmc), by two routes that must agree"
     command = add_command(commands, "count", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("file", type=file_path, help="clauses in the format of the Model Counting Competition")
+    about = "clauses in the format of the Model Counting Competition; - for standard input"
+    command.add_argument("file", type=file_path, help=about)
+    standard_inputs(command, "file")
     command.add_argument(
         "--via", choices=_ROUTES, help="what compiles the clauses first [dsharp if installed, else dd]"
     )

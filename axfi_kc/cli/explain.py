@@ -26,8 +26,8 @@ from axfi_kc.cli.inputs import (
     given,
     measure_of,
 )
-from axfi_kc.cli.outputs import add_output, writable
-from axfi_kc.cli.text import by_label, plain, print_json, print_written, text_table, working
+from axfi_kc.cli.outputs import STANDARD, add_output, writable
+from axfi_kc.cli.text import by_label, plain, print_json, print_page, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
 from axfi_kc.explanations.answers import (
@@ -391,7 +391,8 @@ def add_report(commands: Any) -> None:
     command = add_command(commands, "report", _run_report, about=about, examples=_REPORT_EXAMPLES)
     add_inputs(command, or_results=True)
     add_explainer(command)
-    add_output(command, "--out", kind="page", default=Path("report.html"), metavar="FILE", help="[%(default)s]")
+    about = "- for standard output [%(default)s]"
+    add_output(command, "--out", kind="page", alone=True, default=Path("report.html"), metavar="FILE", help=about)
     which = command.add_mutually_exclusive_group()
     about = "only this row, from 0; of results: the one that is called so, also if others were skipped"
     which.add_argument("--row", type=_row, metavar="N", help=about)
@@ -418,20 +419,19 @@ def _row(text: str) -> str:
 
 
 def _run_report(options: argparse.Namespace) -> None:
-    from axfi_kc.explanations.page import write_report
+    from axfi_kc.explanations.page.document import write_page
     from axfi_kc.explanations.page.explore import closed_forms
 
     if options.explore:
         closed_forms(options.score)  # or an error, before rows are explained
     paths: list[Any] = []
     explained = _saved(options) if options.data is None else _reported(options, paths)
-    file = writable(options.out, "page", options)
     with working("writing"):
-        if options.explore:
-            _write_explore(explained, paths, file, options)
-        else:
-            options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-            write_report(explained, file, title=options.title, **options_shown, **_asked(options))
+        page = _page(explained, paths, options)
+    if options.out == STANDARD:
+        print_page(page)
+        return
+    write_page(page, writable(options.out, "page", options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
         left_out = by_label(skipped.items())
@@ -442,10 +442,14 @@ def _run_report(options: argparse.Namespace) -> None:
             _print_skipped(explained, len(skipped))
 
 
-def _write_explore(explained: Any, paths: Sequence[Any], file: Path, options: argparse.Namespace) -> None:
-    from axfi_kc.explanations.page import write_explore
+def _page(explained: Any, paths: Sequence[Any], options: argparse.Namespace) -> str:
+    """Return the page as text."""
+    from axfi_kc.explanations.page import explore_html, report_html
 
-    write_explore(explained, file, title=options.title, kinds=options.score, paths=paths)
+    if options.explore:
+        return explore_html(explained, title=options.title, kinds=options.score, paths=paths)
+    options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+    return report_html(explained, title=options.title, **options_shown, **_asked(options))
 
 
 # What a page about results in a file may be told; all else was decided when they were made.

@@ -4,33 +4,40 @@ from __future__ import annotations
 
 import argparse
 import bz2
+import csv
 import gzip
 import lzma
 import math
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets import CODES
-from axfi_kc.cli.outputs import file_path
+from axfi_kc.cli.outputs import file_path, standard_inputs
 from axfi_kc.cli.skops_files import load_skops, most_bytes
 from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.domain.from_tables import columns_named
+from axfi_kc.domain.measures import counted
 from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
 from axfi_kc.domain.rules import load_rules
 from axfi_kc.errors import (
+    AxfiError,
     CircuitError,
     DomainError,
     MissingExtraError,
@@ -60,6 +67,7 @@ __all__ = [
     "load_circuit_model",
     "load_model",
     "measure_of",
+    "number",
     "read_table",
 ]
 
@@ -86,17 +94,48 @@ def read_table(path: Path) -> Any:
         raise MissingExtraError.of("pandas", "frames", f"Reading {path.name}") from error
     if path.suffix in PARQUET:
         return _read_parquet(pd, path)
-    _check_unpacked(path)
     _check_no_json(path)
-    try:
+    with _as_csv(path):
+        _check_unpacked(path)
+        _check_cells(path)
         # "round_trip" rounds decimals once; pandas' own conversions are off by a digit, and crash on a huge exponent
         table = pd.read_csv(path, float_precision="round_trip")
-    except (OSError, EOFError, ValueError, BadZipFile, lzma.LZMAError, zlib.error, pd.errors.ParserError) as error:
+    _check_numbers(path, table)
+    return table
+
+
+@contextmanager
+def _as_csv(path: Path) -> Iterator[None]:
+    """Let what a file that is no table does to the block be a DomainError."""
+    try:
+        yield
+    except AxfiError:
+        raise
+    except (OSError, EOFError, ValueError, csv.Error, BadZipFile, lzma.LZMAError, zlib.error) as error:
         raise DomainError(
             f"{path} cannot be read as CSV ({error}); give a comma-separated table with a header."
         ) from error
-    _check_numbers(path, table)
-    return table
+
+
+def _check_cells(path: Path) -> None:
+    """Raise unless each row has a cell for each name in the header, and names are distinct.
+
+    pandas takes the first of too many cells for a label, calls too few missing, and gives a name that occurs twice
+    another one.
+    """
+    with _unpacked(path) as packed, TextIOWrapper(packed, encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file)
+        rows = (row for row in lines if row and not (len(row) == 1 and row[0].isspace()))  # pandas, too, skips these
+        header = next(rows, [])
+        twice = next((name for name, n in Counter(header).items() if n > 1 and name), None)
+        if twice is not None:
+            raise DomainError(f"{path}: each column needs a name of its own, but {twice!r} occurs twice; rename one.")
+        odd = next((row for row in rows if len(row) != len(header)), None)
+        if odd is not None:
+            raise DomainError(
+                f"{path}: line {lines.line_num} has {counted(len(odd), 'cell')}, but the header names "
+                f"{counted(len(header), 'column')}; give each line a cell for each column."
+            )
 
 
 def _check_no_json(path: Path) -> None:
@@ -109,9 +148,12 @@ def _check_no_json(path: Path) -> None:
 
 
 def _zipped(path: Path) -> Any:
-    """Return the first file in an archive, the only one that pandas takes."""
+    """Return the only file in an archive."""
     archive = ZipFile(path)
-    return archive.open(archive.infolist()[0])
+    names = archive.namelist()
+    if len(names) != 1:
+        raise BadZipFile(f"{counted(len(names), 'file')} in one archive")
+    return archive.open(names[0])
 
 
 _UNPACKED: dict[str, Callable[[Path], Any]] = {
@@ -122,18 +164,21 @@ _UNPACKED: dict[str, Callable[[Path], Any]] = {
 }
 
 
+def _unpacked(path: Path) -> Any:
+    """Return a file of bytes to read a table from."""
+    return _UNPACKED.get(path.suffix, partial(open, mode="rb"))(path)
+
+
 def _check_unpacked(path: Path) -> None:
     """Raise if a compressed table unpacks to more than a file of its size should, before pandas holds all of it."""
-    unpack = _UNPACKED.get(path.suffix)
-    if unpack is None or not path.is_file():
+    if {".tar", ".zst"} & {*path.suffixes[-2:]}:  # which pandas unpacks, too
+        raise DomainError(f"{path} should be plain or packed as .gz, .bz2, .xz or .zip, but it is not; unpack it.")
+    if path.suffix not in _UNPACKED:
         return
     most, total = most_bytes(path.stat().st_size), 0
-    try:
-        with unpack(path) as file:
-            while total <= most and (read := len(file.read(1 << 20))):
-                total += read
-    except (OSError, EOFError, ValueError, IndexError, BadZipFile, lzma.LZMAError, zlib.error):
-        return  # pandas says what is wrong
+    with _unpacked(path) as file:
+        while total <= most and (read := len(file.read(1 << 20))):
+            total += read
     if total > most:
         raise DomainError(
             f"{path} would unpack to more than {most:,} bytes, which a table of its size should not; unpack it "
@@ -147,18 +192,24 @@ def _check_numbers(path: Path, table: Any) -> None:
         beyond = _beyond(column) if column.dtype.kind == "O" else None
         if beyond is not None:
             raise DomainError(
-                f"{path}: column {name!r} should hold numbers that floats can hold, but {beyond!r} was found; "
+                f"{path}: column {name!r} should hold numbers that floats can hold, but {beyond} was found; "
                 "correct it, or give the column other texts."
             )
 
 
-def _beyond(texts: Iterable[Any]) -> str | None:
-    """Return a text that says a number beyond floats, if all of them say numbers."""
+def _beyond(values: Iterable[Any]) -> str | None:
+    """Return the first value that is a number beyond floats, if all of them are numbers."""
     try:
-        infinite = [str(text)[:40] for text in texts if math.isinf(float(text))]
+        return next((quoted(value) for value in [v for v in values if _is_infinite(v)]), None)
     except (ValueError, TypeError):
         return None
-    return infinite[0] if infinite else None
+
+
+def _is_infinite(value: Any) -> bool:
+    try:
+        return math.isinf(float(value))
+    except OverflowError:  # of a whole number
+        return True
 
 
 def _read_parquet(pd: Any, path: Path) -> Any:
@@ -261,7 +312,10 @@ _MODEL = (
     "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a network .bif or .net, a circuit ({}), or a "
     "pickle"
 )
-_TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
+_TABLE = (
+    "a table with the model's columns, CSV or Parquet, or - for CSV on standard input; unless --domain is given, it "
+    "also gives the bounds"
+)
 _MISSING = "the number that an XGBoost model takes for missing, as given to it in training; its files do not hold it"
 _PICKLE = "load a pickled model. A pickle runs whatever code its maker put in; load only files you trust"
 
@@ -330,6 +384,7 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     model = _MODEL.format(", ".join(FORMATS))
     command.add_argument("model", type=file_path, help=f"{model}; or results that batch wrote" if or_results else model)
     command.add_argument("data", type=file_path, nargs="?" if or_results else None, help=_TABLE)
+    standard_inputs(command, "data")
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
     add_missing(command)
     command.add_argument(
@@ -392,7 +447,8 @@ def _distribution_text(text: str) -> str:
 def add_explainer(command: argparse.ArgumentParser) -> None:
     """Add what an explainer may be told, and which scores to show."""
     group = command.add_argument_group("explanations")
-    group.add_argument("--delta", type=float, help="regression: outputs this close count as similar")
+    about = "regression: outputs this close count as similar, such as 2, 0.5 or 1/4"
+    group.add_argument("--delta", type=number, metavar="D", help=about)
     group.add_argument("--toward", metavar="CLASS", help="why not this class: CXps are what can lead to it")
     group.add_argument("--weights", choices=["ratio", "count", "unit"], default="ratio", help="[%(default)s]")
     group.add_argument("--max-size", type=int, metavar="K", help="only CXps of at most K features")
@@ -466,7 +522,7 @@ def _probability(text: str) -> Fraction:
     return found
 
 
-def _number(text: str) -> Fraction | float:
+def number(text: str) -> Fraction | float:
     """Return a number of an argument as it would be in Python: a whole one, a float, or a fraction, which is exact."""
     try:
         if "/" in text:
@@ -500,7 +556,7 @@ def add_region(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--range", nargs="+", action=Listed, default=[], metavar="FEATURE=LOW:HIGH|FEATURE=A,B", help=about
     )
-    group.add_argument("--radius", type=_number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
+    group.add_argument("--radius", type=number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
     group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
     group.add_argument("--unit", choices=UNITS, help=_UNIT)
     about = "what the distance of a feature is multiplied by; 0: it may go anywhere [1]"
@@ -697,18 +753,18 @@ def _by_feature(texts: Sequence[str], domain: Domain, about: str) -> dict[str, s
 
 def _number_in(said: str, text: str, about: str) -> Fraction | float:
     try:
-        return _number(said)
+        return number(said)
     except argparse.ArgumentTypeError:
         raise DomainError(f"{about}, but {text!r} was given.") from None
 
 
-def _bounds(text: str) -> tuple[str, tuple[float, float]]:
+_BOUNDS = "--bounds takes COLUMN=LOW:HIGH, such as age=18:90"
+
+
+def _bounds(text: str) -> tuple[str, tuple[Fraction | float, Fraction | float]]:
     column, _, limits = text.rpartition("=")
     low, _, high = limits.partition(":")
-    try:
-        return column, (float(low), float(high))
-    except ValueError:
-        raise DomainError(f"--bounds takes COLUMN=LOW:HIGH, such as age=18:90, but {text!r} was given.") from None
+    return column, (_number_in(low, text, _BOUNDS), _number_in(high, text, _BOUNDS))
 
 
 def _one_hot(text: str) -> tuple[str, list[str]]:

@@ -6,11 +6,12 @@ The commands live in modules of their own and import what they need when they ru
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,10 +23,10 @@ from axfi_kc.cli.count import add_count
 from axfi_kc.cli.explain import add_batch, add_demo, add_explain, add_report
 from axfi_kc.cli.first_steps import first_steps
 from axfi_kc.cli.info import add_info
-from axfi_kc.cli.outputs import check_outputs
+from axfi_kc.cli.outputs import check_inputs, check_outputs, standard_input
 from axfi_kc.cli.rules import add_rules
 from axfi_kc.cli.sensitivity import add_sensitivity
-from axfi_kc.cli.text import any_text, as_typed, one_line
+from axfi_kc.cli.text import any_text, as_typed, one_line, say
 from axfi_kc.cli.verify import add_verify
 from axfi_kc.cli.warm_up import add_warm_up
 from axfi_kc.errors import AxfiError, AxfiWarning, shortened
@@ -48,6 +49,7 @@ _COMMANDS = (
     add_demo,
 )
 DONE, BAD_INPUT, BAD_USAGE = 0, 1, 2  # and INTERRUPTED
+_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of files they are errors of ours
 _EPILOG = """\
 examples:
   axfi-kc demo
@@ -64,30 +66,67 @@ Each command has examples of its own: axfi-kc COMMAND --help.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status (0 done, 1 bad input, 2 bad usage, 130 interrupted)."""
+    if sys.stdout is None:
+        say("standard output is closed, so no answer could be given; redirect it, to /dev/null if need be.")
+        return BAD_INPUT
     try:
         may_be_caught()
         any_text()
+        return _answered(arguments)
+    except KeyboardInterrupt:
+        say("interrupted.")
+        return INTERRUPTED
+
+
+def _answered(arguments: Sequence[str] | None) -> int:
+    """Run the command line; what cannot be printed is an error, unless nobody wants it."""
+    try:
         if not (sys.argv[1:] if arguments is None else arguments):
             print(first_steps(Path.cwd()), end="")
-            return DONE
-        return _run(parser().parse_args(arguments))
-    except KeyboardInterrupt:
-        print("axfi-kc: interrupted.", file=sys.stderr)
-        return INTERRUPTED
+            status = DONE
+        else:
+            status = _run(_parsed(arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        _drop_output()
+        return DONE
+    except OSError as error:
+        say(f"output cannot be written ({error.strerror or error}); free some space, or redirect it.")
+        _drop_output()
+        return BAD_INPUT
+    return status
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return parser().parse_args(arguments)
+    except SystemExit:
+        sys.stdout.flush()  # or an error: help that nobody can read is no success
+        raise
+
+
+def _drop_output() -> None:
+    """Let nothing more be printed: Python would try again when it ends, and say that it cannot."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _run(options: argparse.Namespace) -> int:
     """Run the command that was asked for, and return the exit status."""
     try:
-        with _warnings_in_one_line():
+        with _warnings_in_one_line(), standard_input(options):
+            check_inputs(options)
             check_combinations(options)
             check_outputs(options)
             options.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    except (AxfiError, OSError) as error:
-        print(f"axfi-kc: {one_line(as_typed(str(error)))}", file=sys.stderr)
+    except AxfiError as error:
+        say(one_line(as_typed(str(error))))
+        return BAD_INPUT
+    except OSError as error:
+        if error.errno in _OF_OUTPUT:
+            raise
+        say(one_line(str(error)))
         return BAD_INPUT
     except Exception as error:
         # An estimator in a file may lack any of its attributes, and then its own code fails anywhere.
@@ -99,7 +138,7 @@ def _run(options: argparse.Namespace) -> int:
             "that does not work, perhaps axfi-kc is wrong; see whether the model predicts in Python, and if it does, "
             "report this."
         )
-        print(f"axfi-kc: {one_line(found)}", file=sys.stderr)
+        say(one_line(found))
         return BAD_INPUT
     return DONE
 
@@ -114,7 +153,7 @@ def _warnings_in_one_line() -> Iterator[None]:
             usual(message, category, *place, **more)
         elif str(message) not in told:
             told.add(str(message))
-            print(f"axfi-kc: {one_line(message)}", file=sys.stderr)
+            say(one_line(message))
 
     with warnings.catch_warnings():
         usual, warnings.showwarning = warnings.showwarning, show
@@ -128,6 +167,12 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """End the command, in a line, which is not preceded by all options that there are."""
         self.exit(BAD_USAGE, f"{self.prog}: error: {one_line(message)}; see {self.prog} --help\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print; argparse itself passes over help that cannot be printed as well."""
+        if message and file is not None:
+            with suppress(OSError) if file is sys.stderr else nullcontext():
+                file.write(message)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,22 +1,39 @@
-"""Files that commands write: never over one that they read, and the old one stays until the new one is whole."""
+"""Files that commands write and read: never one over the other, and the old one stays until the new one is whole."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
+import stat
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from axfi_kc.circuits.files import FORMATS, format_to_write
-from axfi_kc.durable_files import check_place
+from axfi_kc.durable_files import check_place, writing
 from axfi_kc.errors import DomainError
 
-__all__ = ["add_force", "add_output", "check_outputs", "file_path", "writable"]
+__all__ = [
+    "STANDARD",
+    "add_force",
+    "add_output",
+    "check_inputs",
+    "check_outputs",
+    "file_path",
+    "standard_input",
+    "standard_inputs",
+    "writable",
+]
 
 
+STANDARD = Path("-")
+"""Standard input or output, where a command takes that in the place of a file."""
 _HEAD = 4096
+_MOST_PIPED = 1 << 30  # bytes of standard input
 _COMPANIONS = {".sdd": ".vtree", ".psdd": ".vtree"}  # what is read and written beside a file of that suffix
 _FORCE = "replace files that this command did not write; never the ones it reads"
 
@@ -71,13 +88,61 @@ def add_force(command: argparse.ArgumentParser) -> None:
     command.add_argument("--force", action="store_true", help=_FORCE)
 
 
-def add_output(command: argparse.ArgumentParser, flag: str, *, kind: str, **settings: Any) -> None:
-    """Add an option that names a file to write; `kind` is one of those above, "folder" of pictures, or "results"."""
+def add_output(command: argparse.ArgumentParser, flag: str, *, kind: str, alone: bool = False, **settings: Any) -> None:
+    """Add an option that names a file to write; `kind` is one of those above, "folder" of pictures, or "results".
+
+    If it is `alone` nothing else need be printed, and ``-`` stands for standard output.
+    """
     known: dict[str, str] = command.get_default("outputs") or {}
     if not known:
         add_force(command)
     made = command.add_argument(flag, type=file_path, **settings)
-    command.set_defaults(outputs={**known, made.dest: kind})
+    command.set_defaults(outputs={**known, made.dest: kind}, **({"printed": made.dest} if alone else {}))
+
+
+def standard_inputs(command: argparse.ArgumentParser, *dests: str) -> None:
+    """Let ``-`` stand for standard input where one of these files is asked for."""
+    command.set_defaults(piped=dests)
+
+
+@contextmanager
+def standard_input(options: argparse.Namespace) -> Iterator[None]:
+    """Let standard input, if it is asked for, be a file during the block: some are read twice, or by a child."""
+    dest = next((dest for dest in getattr(options, "piped", ()) if getattr(options, dest) == STANDARD), None)
+    if dest is None:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="axfi-kc-") as folder:
+        path = Path(folder, "standard-input")
+        _copy_input(path)
+        setattr(options, dest, path)
+        yield
+
+
+def _copy_input(path: Path) -> None:
+    if sys.stdin is None:
+        raise DomainError("Expected something on standard input, but it is closed; give a file instead of -.")
+    left = _MOST_PIPED
+    with writing(path, "Standard input"), path.open("wb") as file:
+        while (block := sys.stdin.buffer.read(1 << 20)) and left >= 0:
+            left -= file.write(block)
+    if left < 0:
+        raise DomainError(f"Standard input has more than {_MOST_PIPED:,} bytes; write them to a file, and give that.")
+
+
+def check_inputs(options: argparse.Namespace) -> None:
+    """Raise if a command would read what may have no end, such as a device or a pipe."""
+    for path in _inputs(options):
+        _check_regular(path, "write it to a file" + ", or pipe it to -" * hasattr(options, "piped"))
+
+
+def _check_regular(path: Path, advice: str) -> None:
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # those who read it say what is wrong
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DomainError(f"{path} should be a file, but it is a device or a pipe, which may have no end; {advice}.")
 
 
 def check_outputs(options: argparse.Namespace) -> None:
@@ -87,7 +152,12 @@ def check_outputs(options: argparse.Namespace) -> None:
         path = getattr(options, dest)
         if path is None:
             continue
+        if path == STANDARD:
+            _check_printed(dest, options)
+            continue
         _check_inputs(path, options)
+        if kind == "results":  # which a run that goes on reads first
+            _check_regular(path, "name a file")
         if kind in _KINDS:
             _check_place(path, kind, force=options.force)
         _check_suffix(path, kind, options)
@@ -96,6 +166,15 @@ def check_outputs(options: argparse.Namespace) -> None:
         real = os.path.realpath(path)  # as far as it goes, if links go round
         if seen.setdefault(real, dest) != dest:
             raise DomainError(f"{path} is named for two outputs, --{seen[real]} and --{dest}; name two files.")
+
+
+def _check_printed(dest: str, options: argparse.Namespace) -> None:
+    """Raise if an output cannot be standard output."""
+    flag = f"--{dest.replace('_', '-')}"
+    if dest != getattr(options, "printed", None):
+        raise DomainError(f"{flag} names a file or a folder, but - was given, which is standard output; name one.")
+    if options.json:
+        raise DomainError(f"{flag} - and --json both take standard output; leave one of them out.")
 
 
 def _check_suffix(path: Path, kind: str, options: argparse.Namespace) -> None:

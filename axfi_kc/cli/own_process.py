@@ -31,6 +31,7 @@ LIBRARIES = {"xgboost": "XGBoost", "lightgbm": "LightGBM"}
 Found = dict[str, Any]
 _SECONDS = 60  # that one call of the library may take, and a second more for each megabyte of the file
 _BYTES = 4 << 30  # that the library may take besides what it has when it is imported, and a hundred times the file
+_ADVICE = "save the model again, or allow more memory"
 _CHILD = "import json, sys; asked = json.loads(sys.argv[1]); sys.path[:] = asked['path']\n" + (
     "from axfi_kc.cli.own_process import serve; serve(asked)"
 )
@@ -70,7 +71,8 @@ def _fate(asked: Found, status: int) -> str:
         how = f"ended the process ({signal.Signals(-status).name})"
     else:
         how = f"ended the process (status {status}), or did not come back within {_seconds(Path(path))} seconds"
-    return f"{library} should load {path} and predict, but it {how}; the file is damaged: save the model again."
+    damaged = "the file is damaged, or memory does not suffice"
+    return f"{library} should load {path} and predict, but it {how}; {damaged}: {_ADVICE}."
 
 
 def serve(asked: Found) -> None:
@@ -83,7 +85,7 @@ def serve(asked: Found) -> None:
     except Exception as error:  # whatever a library makes of a damaged file
         said = errors.shortened(" ".join(f"{type(error).__name__}: {error}".split()), 200)
         library = LIBRARIES[asked["kind"]]
-        message = f"{library} cannot predict with {asked['model']} ({said}); save the model again."
+        message = f"{library} cannot predict with {asked['model']} ({said}); {_ADVICE}."
         found = {"error": "ModelFileError", "message": message}
     Path(asked["answer"]).write_text(json.dumps(as_json(found)), encoding="ascii")
     # What a damaged model did to the memory may show only when the library takes its leave.
@@ -111,7 +113,9 @@ def _limit(path: Path) -> None:
     signal.setitimer(signal.ITIMER_REAL, 1, 1)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if _has_proc() else 0
     if taken:  # elsewhere nobody says how much was mapped before
-        resource.setrlimit(resource.RLIMIT_AS, (taken + _BYTES + 100 * path.stat().st_size, resource.RLIM_INFINITY))
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limits = (taken + _BYTES + 100 * path.stat().st_size, soft, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (min(n for n in limits if n != resource.RLIM_INFINITY), hard))
 
 
 def _has_proc() -> bool:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from axfi_kc.cli.inputs import add_command, add_json, read_table
-from axfi_kc.cli.outputs import add_output, file_path, writable
+from axfi_kc.cli.outputs import STANDARD, add_output, file_path, standard_inputs, writable
 from axfi_kc.cli.text import print_json, text_table
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
@@ -25,11 +25,13 @@ def add_rules(commands: Any) -> None:
     """Add the command."""
     about = "propose constraints that no row of a table violates"
     command = add_command(commands, "rules", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("data", type=file_path, help="a table, CSV or Parquet")
+    command.add_argument("data", type=file_path, help="a table, CSV or Parquet, or - for CSV on standard input")
+    standard_inputs(command, "data")
     command.add_argument("--target", metavar="COLUMN", help="a column of the data that is not a feature")
     command.add_argument("--max-size", type=int, choices=[2, 3], default=2, help="features of a rule [%(default)s]")
     command.add_argument("--min-support", type=int, default=20, metavar="N", help="rows it is about [%(default)s]")
-    add_output(command, "--out", kind="rules", metavar="FILE", help="write them to a JSON file, for --rules")
+    about = "write them to a JSON file, for --rules, or to standard output (-)"
+    add_output(command, "--out", kind="rules", alone=True, metavar="FILE", help=about)
     add_json(command)
 
 
@@ -41,9 +43,9 @@ def _run(options: argparse.Namespace) -> None:
         raise DomainError(f"{options.data} has no column {options.target!r}; --target must name one of its columns.")
     features = table if options.target is None else table.drop(columns=options.target)
     rules = mine_rules(features, max_size=options.max_size, min_support=options.min_support)
-    if options.out is not None:
+    if options.out not in (None, STANDARD):
         save_rules(rules, writable(options.out, "rules", options))
-    if options.json:
+    if options.json or options.out == STANDARD:
         print_json(rules_document(rules), "rules")
         return
     if not rules:

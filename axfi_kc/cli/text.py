@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from io import TextIOWrapper
 from time import perf_counter
@@ -16,24 +16,26 @@ from typing import Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
 from axfi_kc.errors import shortened
+from axfi_kc.terminal import is_watched, width
 
 __all__ = [
     "any_text",
     "as_json",
     "as_typed",
     "by_label",
-    "is_watched",
     "one_line",
     "plain",
     "print_facts",
     "print_json",
+    "print_page",
     "print_written",
+    "say",
     "text_table",
     "working",
 ]
 
 
-_WIDEST = 110
+_LONGEST_CELL = 110
 
 
 def plain(value: Any) -> str:
@@ -46,6 +48,22 @@ def any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str) -> None:
+    """Print a line beside the answers, if there is a stream for it: without one, `print` would take that of answers."""
+    if sys.stderr is not None:
+        with suppress(OSError):  # there is no other place to say that
+            print(f"axfi-kc: {text}", file=sys.stderr)
+
+
+def print_page(page: str) -> None:
+    """Print a page as the file would be, whatever letters the stream has."""
+    sys.stdout.flush()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.buffer.write(page.encode())
+    else:
+        sys.stdout.write(page)
 
 
 def one_line(message: object) -> str:
@@ -86,7 +104,8 @@ def text_table(
 ) -> list[str]:
     r"""Return the lines of a table; if there are more rows in `total`, one line counts the rest.
 
-    `widths` are the least widths of columns, by their headers.
+    `widths` are the least widths of columns, by their headers. On a terminal a cell is cut that is longer than a line,
+    and than what people read in one; all of it goes into files and pipes.
 
     Examples
     --------
@@ -96,12 +115,22 @@ def text_table(
     age      0.5
     ... and 2 more
     """
-    cells = [tuple(abridged(_printable(cell), _WIDEST) for cell in row) for row in rows]
+    line = width()
+    cells = [tuple(_fitting(_printable(cell), line) for cell in row) for row in rows]
     wide = [max(widths.get(name, 0), *(len(row[k]) for row in (header, *cells))) for k, name in enumerate(header)]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)).rstrip() for row in (header, *cells)]
     lines.insert(1, "  ".join("-" * w for w in wide))
     left = 0 if total is None else total - len(rows)
     return [*lines, f"... and {amount(left)} more"] if left > 0 else lines
+
+
+def _fitting(cell: str, line: int | None) -> str:
+    """Return a cell, or as many of its words as there is room for on a line of a terminal; None: on none."""
+    if line is None or len(cell) <= max(line, _LONGEST_CELL):
+        return cell
+    cut = abridged(cell, max(line, _LONGEST_CELL))
+    words, space, _ = cut.rpartition(" ")
+    return f"{words}{space}…" if 2 * len(words) > len(cut) else cut
 
 
 def as_json(value: Any) -> Any:
@@ -179,11 +208,6 @@ def print_written(paths: Iterable[object], *, quiet: bool = False) -> None:
 
 
 _PATIENCE = 1.0
-
-
-def is_watched() -> bool:
-    """Tell whether somebody sees the standard error stream."""
-    return sys.stderr.isatty()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.cli.inputs import add_command, add_json, add_missing, at_least, file_kind, load_circuit_model, load_model
-from axfi_kc.cli.outputs import file_path
+from axfi_kc.cli.outputs import file_path, standard_inputs
 from axfi_kc.cli.own_process import LIBRARIES, Found, check_apart, reported
 from axfi_kc.cli.text import plain, print_json, working
 from axfi_kc.domain.domain import Domain
@@ -33,9 +33,9 @@ def add_verify(commands: Any) -> None:
     """Add the command."""
     about = "check saved explanations against the model itself; exit status 1 if something does not hold"
     command = add_command(commands, "verify", _run, about=about, examples=_EXAMPLES)
-    command.add_argument(
-        "result", type=file_path, help="the JSON of one explanation, or the .jsonl or .parquet of a batch"
-    )
+    about = "the JSON of one explanation (- for standard input), or the .jsonl or .parquet of a batch"
+    command.add_argument("result", type=file_path, help=about)
+    standard_inputs(command, "result")
     command.add_argument("model", type=file_path, help="the model that was explained, as for explain")
     command.add_argument("--allow-pickle", action="store_true", help="load a pickled model; it may run any code")
     add_missing(command)

@@ -112,7 +112,7 @@ class Domain:
         categorical: Iterable[str | int] = (),
         integer: Iterable[str | int] = (),
         real: Iterable[str | int] = (),
-        bounds: Mapping[str | int, tuple[float, float]] | None = None,
+        bounds: Mapping[str | int, tuple[Number, Number]] | None = None,
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
         names: Sequence[str] | None = None,
         measures: str | Mapping[str | int, object] = "uniform",

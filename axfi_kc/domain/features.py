@@ -27,8 +27,9 @@ __all__ = ["Categorical", "Feature", "Integer", "Real", "is_missing"]
 
 
 Codes = npt.NDArray[np.float64]
-_LARGEST_INTEGER = 2**53  # beyond it float64, in which models compare, skips integers
+_LARGEST_INTEGER = 2**53 - 1  # from 2**53 on, one float64, in which models compare, may stand for two integers
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
+_NO_FLOAT = (TypeError, ValueError, OverflowError)  # what Python says of a value that no float64 stands for
 _NOTHING = ("NAType", "NaTType")  # what pandas has in the place of a missing value, known by name: it is an extra
 
 
@@ -57,10 +58,10 @@ def _as_floats(name: str, column: npt.NDArray[Any], missing: Fraction) -> Codes:
         column = np.fromiter((math.nan if is_missing(value) else value for value in column), object, len(column))
     try:
         numbers = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except _NO_FLOAT as error:
         raise DomainError(
             f"Feature {name!r} takes numbers, but {quoted(_first_non_number(column))} was found; "
-            "encode it as a number or declare the feature categorical."
+            "encode it as a number that float64 can hold, or declare the feature categorical."
         ) from error
     if not missing and np.isnan(numbers).any():
         raise _refused_missing(name)
@@ -96,7 +97,7 @@ def _first_non_number(column: npt.NDArray[Any]) -> object:
     for value in column:
         try:
             float(value)
-        except (TypeError, ValueError):
+        except _NO_FLOAT:
             return value
     return column
 
@@ -245,7 +246,7 @@ class Categorical:
 
     def describe(self) -> str:
         """Return the values in words."""
-        shown = ", ".join(repr(v) for v in self.values[:8])
+        shown = ", ".join(quoted(v) for v in self.values[:8])
         return _or_missing(f"one of {shown}{', ...' if len(self.values) > 8 else ''}", self.missing)
 
     @checked("column")
@@ -265,7 +266,9 @@ class Categorical:
     @checked("block")
     def encode_columns(self, block: npt.NDArray[Any]) -> Codes:
         """Return the position of the value whose code each row of `block` is."""
-        position: dict[Any, float] = {tuple(float(c) for c in code): k for k, code in enumerate(self.codes)}
+        flat = np.fromiter((c for code in self.codes for c in code), object)
+        codes = _as_floats(self.name, flat, Fraction(0)).reshape(len(self.codes), -1).tolist()
+        position: dict[Any, float] = {tuple(code): k for k, code in enumerate(codes)}
         if block.ndim != 2:
             raise DomainError(
                 f"Feature {self.name!r} is read from rows of {len(self.columns)} columns, but an array of shape "
@@ -330,7 +333,7 @@ class Integer:
             )
         if max(abs(least), abs(most)) > _LARGEST_INTEGER:
             raise DomainError(
-                f"Integer feature {name!r} must stay within +-2**53, but {quoted((low, high))} was given."
+                f"Integer feature {name!r} must stay within +-(2**53 - 1), but {quoted((low, high))} was given."
             )
         object.__setattr__(self, "name", _whole_text(str(name), "The name of a feature"))
         object.__setattr__(self, "low", int(least))
@@ -352,7 +355,7 @@ class Integer:
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
         numbers = _as_floats(self.name, _one_column(column), self.missing)
-        # NaN, if it may be, is neither below nor above a bound. Up to 2**53 bounds are floats themselves.
+        # NaN, if it may be, is neither below nor above a bound. Bounds are floats themselves.
         fractional = (numbers != np.floor(numbers)) & ~np.isnan(numbers)
         wrong = (numbers < self.low) | (numbers > self.high) | fractional
         if wrong.any():

@@ -62,8 +62,17 @@ class Table:
         return Table({name: column[start:stop] for name, column in self.columns.items()}, stop - start)
 
 
+def _named(names: Iterable[Any], columns: Iterable[Any]) -> dict[str, Any]:
+    """Return columns by their names, after checking that these are distinct."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text, n in Counter(texts).items() if n > 1)
+        raise DomainError(f"Each column needs a name of its own, but {twice!r} occurs twice; rename one.")
+    return dict(zip(texts, columns, strict=True))
+
+
 def _frame_columns(X: Any) -> dict[str, Column]:
-    return {str(name): _frame_column(X[name]) for name in X.columns}
+    return _named(X.columns, (_frame_column(X[name]) for name in X.columns))
 
 
 def _frame_column(column: Any) -> Column:
@@ -83,7 +92,7 @@ def _frame_values(X: Any) -> dict[str, Column]:
     if any(getattr(dtype, "kind", "O") not in "iuf" for dtype in X.dtypes):
         return _frame_columns(X)
     block = X.to_numpy(dtype=np.float64, na_value=np.nan)  # polars, which has no na_value, has no such kinds either
-    return {str(name): block[:, j] for j, name in enumerate(X.columns)}
+    return _named(X.columns, block.T)
 
 
 def as_table(X: Any, features: Sequence[Feature]) -> Table:
@@ -215,7 +224,7 @@ def _of_dicts(rows: Sequence[Mapping[Any, Any]]) -> Table:
         raise DomainError(
             f"Row {short[0]} has no value for {short[1]!r}, which row 0 has; give each row the same keys."
         )
-    return Table({str(n): _object_column([row[n] for row in rows]) for n in names}, len(rows))
+    return Table(_named(names, (_object_column([row[n] for row in rows]) for n in names)), len(rows))
 
 
 def columns_named(X: Any, names: Sequence[str]) -> Any:
@@ -262,7 +271,7 @@ def one_row(x: Any, features: Sequence[Feature]) -> Any:
         labels = [str(n) for n in x.index]
         # A Series whose index is not about these features is a plain row of values.
         if set(labels) & {*_names(features), *_columns(features)}:
-            return [dict(zip(labels, x.tolist(), strict=True))]
+            return [_named(labels, x.tolist())]
         x = x.to_numpy()
     if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[0] == 1:
         return x
@@ -274,7 +283,7 @@ def infer_features(
     X: Any,
     *,
     kinds: Mapping[str, Iterable[str | int]],
-    bounds: Mapping[str | int, tuple[float, float]] | None,
+    bounds: Mapping[str | int, tuple[Number, Number]] | None,
     one_hot: Mapping[str, Sequence[str | int]] | None,
     names: Sequence[str] | None,
     measures: str | Mapping[str | int, object],
@@ -342,10 +351,7 @@ def _declared_kinds(X: Any) -> dict[str, str]:
     """
     if not is_frame(X):
         return {}
-    twice = next((name for name, n in Counter(map(str, X.columns)).items() if n > 1), None)
-    if twice is not None:
-        raise DomainError(f"Each column needs a name of its own, but {twice!r} occurs twice; rename one.")
-    kinds = {str(name): _declared_kind(X[name].dtype) for name in X.columns}
+    kinds = _named(X.columns, (_declared_kind(X[name].dtype) for name in X.columns))
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
@@ -372,7 +378,7 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
     labels = list(names) if names is not None else [f"x{j}" for j in range(data.shape[1])]
     if len(labels) != data.shape[1]:
         raise DomainError(f"Expected {data.shape[1]} names, one per column, but {len(labels)} were given.")
-    return {str(n): data[:, j] for j, n in enumerate(labels)}
+    return _named(labels, data.T)
 
 
 def as_array(X: Any) -> Column:
@@ -460,7 +466,7 @@ def _categorical(name: str, column: Column, bounds: object, measure: object, mis
     return Categorical(name, values, weights=_weights_of(name, measure), missing=missing)
 
 
-def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None) -> tuple[float, float]:
+def _finite_range(name: str, column: Column, bounds: tuple[Number, Number] | None) -> tuple[Number, Number]:
     # As good as unbounded: the probe only checks that all values are finite numbers.
     probe = Real(name, -(2**1023), 2**1023)
     numbers = probe.encode(column)
@@ -469,13 +475,13 @@ def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None)
     if least < low or most > high:
         raise DomainError(
             f"Feature {name!r} runs from {shown(least)} to {shown(most)} in the data, "
-            f"outside the bounds ({low}, {high}); widen them."
+            f"outside the bounds ({shown(low)}, {shown(high)}); widen them."
         )
     return low, high
 
 
 def _integer(
-    name: str, column: Column, bounds: tuple[float, float] | None, measure: object, missing: Fraction
+    name: str, column: Column, bounds: tuple[Number, Number] | None, measure: object, missing: Fraction
 ) -> Feature:
     low, high = _finite_range(name, column, bounds)
     feature = Integer(name, low, high)
@@ -491,14 +497,17 @@ def _integer(
     return Integer(name, feature.low, feature.high, weights=_weights_of(name, measure), missing=missing)
 
 
-def _real(name: str, column: Column, bounds: tuple[float, float] | None, measure: object, missing: Fraction) -> Feature:
+def _real(
+    name: str, column: Column, bounds: tuple[Number, Number] | None, measure: object, missing: Fraction
+) -> Feature:
     low, high = _finite_range(name, column, bounds)
     if measure == "empirical" and low < high:
         numbers = np.asarray(column, dtype=np.float64)
         counts = np.histogram(numbers, bins=_EMPIRICAL_BINS, range=(float(low), float(high)))[0]
         # Edges are exact and counts are NumPy's, so a value within rounding of an edge may count next door.
-        step = (Fraction(high) - Fraction(low)) / _EMPIRICAL_BINS
-        edges = [Fraction(low) + k * step for k in range(_EMPIRICAL_BINS + 1)]
+        first = exact(low, f"bound of {name!r}")
+        step = (exact(high, f"bound of {name!r}") - first) / _EMPIRICAL_BINS
+        edges = [first + k * step for k in range(_EMPIRICAL_BINS + 1)]
         return Real(name, low, high, histogram=Histogram(edges, counts.tolist()), missing=missing)
     if isinstance(measure, Histogram):
         return Real(name, low, high, histogram=measure, missing=missing)

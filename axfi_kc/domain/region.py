@@ -53,7 +53,7 @@ class Region:
         Features that keep the instance's value.
     ranges
         ``{feature: (low, high)}``, or of a categorical feature its values: where it may go; the instance must be there.
-        Ends in the wrong order are refused where the features are known.
+        An end that is None is the domain's. Ends in the wrong order are refused where the features are known.
     only_up, only_down
         Numeric features that may only grow, or only fall.
     radius
@@ -219,7 +219,7 @@ class Region:
         """Return the region in words."""
         frozen = _staying(self)
         words = [f"{', '.join(frozen)} frozen"] * bool(frozen)
-        words += [f"{name} in {_listed(values)}" for name, values in self.ranges]
+        words += [f"{name} {_range_words(values)}" for name, values in self.ranges]
         for names, way in ((self.only_up, "up"), (self.only_down, "down")):
             words += [f"{name} only {way}" for name in dict.fromkeys(names) if name not in frozen]
         if self.radius is not None:
@@ -462,17 +462,19 @@ def _check_range(feature: Feature, given: Sequence[Any]) -> None:
         raise DomainError(f"Feature {feature.name!r} has no category {odd[0]!r}; it is {feature.describe()}.")
 
 
-def _ends(feature: Feature, given: Sequence[Any]) -> _Span:
+def _ends(feature: Integer | Real, given: Sequence[Any]) -> _Span:
     """Return the ends of the range of a numeric feature."""
-    ends = [exact(end, f"number at an end of the range of {feature.name!r}") for end in given]
-    if len(ends) != 2:
+    if len(given) != 2:
         raise DomainError(f"The range of {feature.name!r} must be (low, high), but {quoted(given)} was given.")
-    if ends[0] > ends[1]:
+    whole = (feature.low, feature.high)
+    known = tuple(_short(Fraction(own)) if end is None else end for end, own in zip(given, whole, strict=True))
+    low, high = (exact(end, f"number at an end of the range of {feature.name!r}") for end in known)
+    if low > high:
         raise DomainError(
-            f"The range of {feature.name!r} must be (low, high), but {quoted(given)} goes from high to low; turn it "
+            f"The range of {feature.name!r} must be (low, high), but {quoted(known)} goes from high to low; turn it "
             "round."
         )
-    return ends[0], ends[1]
+    return low, high
 
 
 def check_region(given: object) -> Region:
@@ -529,6 +531,14 @@ def _brief(number: Fraction) -> str:
     """Return a number as people read it; one third as a fraction, which no decimal equals."""
     whole = shown(number, digits=None)
     return whole if isinstance(_short(number), Fraction) and len(whole) <= _LONGEST else shown(number)
+
+
+def _range_words(values: Sequence[Any]) -> str:
+    """Return where a feature may go, in words; an end that is None is the domain's."""
+    ends = [(way, end) for way, end in zip(("from", "up to"), values, strict=False) if end is not None]
+    if len(values) != 2 or len(ends) == 2:
+        return f"in {_listed(values)}"
+    return f"{ends[0][0]} {shown(ends[0][1])}" if ends else "anywhere"
 
 
 def _listed(values: Sequence[Any]) -> str:

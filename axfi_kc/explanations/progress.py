@@ -11,6 +11,7 @@ from typing import Any
 
 from axfi_kc.budget import Progress, listening
 from axfi_kc.domain.measures import counted
+from axfi_kc.terminal import is_watched
 
 __all__ = ["is_shown", "progress_words", "showing_progress", "with_progress"]
 
@@ -21,8 +22,10 @@ _ADVICE = "budget=Budget(seconds=...) gives the largest radius that fits"
 
 
 def is_shown(progress: bool | None) -> bool:
-    """Tell whether progress is to be shown: as asked, or, for None, where a terminal or a notebook shows it."""
-    return (sys.stderr.isatty() or _in_notebook()) if progress is None else progress
+    """Tell whether progress is to be shown: as asked where it can be, or, for None, where somebody sees it."""
+    if progress is None:
+        return is_watched() or _in_notebook()
+    return progress and sys.stderr is not None
 
 
 def _in_notebook() -> bool:

@@ -436,19 +436,45 @@ def _broken(text: str, room: float) -> str:
 def label(text: object, length: int = 28) -> str:
     """Return `text` on one line, its middle left out, and safe from matplotlib's reading of dollar signs as formulas.
 
-    The end stays, because names of columns often differ in it alone.
+    The end stays, because names of columns often differ in it alone. Words that would be cut are left out, if enough
+    stays without them; numbers and signs in any case, unless there is nothing else.
 
     Examples
     --------
-    >>> label("a name that is much too long for a picture")
-    'a name that is muc…a picture'
+    >>> label("a name that is much too long for a picture"), label("the_mean_of_all_that_they_earned_in_2024")
+    ('a name that is…a picture', 'the_mean_of_all_th…d_in_2024')
+    >>> label("what they earn in the year of the survey >= 0.0034")
+    'what they earn in…>= 0.0034'
     """
     # Halves of letters, which no font has, as question marks.
     line = " ".join(str(text).encode("utf-8", "replace").decode().split()) or "''"
     if len(line) > length:
         end = (length - 1) // 3
-        line = f"{line[: length - 1 - end]}…{line[-end:]}" if end else abridged(line, length)
+        last = _whole_end(line, len(line) - end, length)
+        first = _whole_beginning(line, length - 1 - len(line) + last)
+        line = f"{line[:first].rstrip()}…{line[last:].lstrip()}" if end else abridged(line, length)
     return line.replace("$", r"\$")
+
+
+def _whole_end(line: str, last: int, length: int) -> int:
+    """Return where the end of a line begins that is kept, no word of it cut, if that leaves enough of it."""
+    begin, stop = line.rfind(" ", 0, last) + 1, line.find(" ", last - 1)
+    stop = len(line) if stop < 0 else stop
+    if begin and _is_exact(line[begin:stop]):  # whole, where half of the letters have room for it
+        return begin if 2 * (len(line) - begin) <= length else stop
+    return stop if 2 * (len(line) - stop) > len(line) - last else last
+
+
+def _whole_beginning(line: str, first: int) -> int:
+    """Return where the beginning of a line ends that is kept, as for its end."""
+    begin = line.rfind(" ", 0, first + 1) + 1
+    word = line[begin:].partition(" ")[0]
+    return begin if 2 * begin > first or (_is_exact(word) and word != line) else first
+
+
+def _is_exact(word: str) -> bool:
+    """Tell whether a word is a number or a sign, part of which would be another one."""
+    return not any(c.isalpha() for c in word.replace("e", ""))
 
 
 def value(given: Any, length: int = 16) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +21,7 @@ __all__ = ["change_words", "moves_of", "nearest_of_all", "output_words", "space_
 
 _MOST_CXPS = 2_000  # to look through for the nearest change
 _LONGEST = 44  # letters of what is held together on a line
+_LONGEST_CHANGE = 90
 _HELD = "\N{NO-BREAK SPACE}"
 _LIMIT = Budget(nodes=100_000, seconds=2.0)  # a picture should not take longer than its explanation did
 
@@ -102,7 +105,22 @@ def change_words(change: Counterfactual | None) -> str:
     """Return the nearest change in words; nothing without one."""
     if change is None:
         return ""
-    return f"nearest change: {label(change.words, 90)} → {value(name_of(change.output, change.class_names))}"
+    return f"nearest change: {_conditions(change)} → {value(name_of(change.output, change.class_names))}"
+
+
+def _conditions(change: Counterfactual) -> str:
+    """Return the first conditions of a change, each of them whole, and how many more there are."""
+    names = "|".join(map(re.escape, sorted(change.changes, key=len, reverse=True)))
+    parts = re.split(rf" and (?=(?:leave|any) (?:{names})|(?:{names}) [<>]?= )", change.words)
+    for k in range(len(parts), 1, -1):
+        if len(text := _first(parts, k)) <= _LONGEST_CHANGE:
+            return label(text, _LONGEST_CHANGE)
+    return _first([label(parts[0], _LONGEST_CHANGE), *parts[1:]], 1)
+
+
+def _first(parts: Sequence[str], number: int) -> str:
+    more = len(parts) - number
+    return " and ".join([*parts[:number], *([f"{more} more"] if more else [])])
 
 
 def moves_of(change: Counterfactual | None) -> dict[str, str]:

@@ -71,8 +71,8 @@ def _span(region: Any, feature: Integer | Real, own: Fraction) -> tuple[Fraction
     lows, highs = [Fraction(feature.low)], [Fraction(feature.high)]
     for name, ends in region.ranges:
         if name == feature.name:
-            lows.append(Fraction(ends[0]))
-            highs.append(Fraction(ends[1]))
+            lows += [Fraction(low) for low in ends[:1] if low is not None]
+            highs += [Fraction(high) for high in ends[1:] if high is not None]
     weight = _weight(region, feature.name)
     if region.radius is not None and weight:
         lows.append(own - region.radius * _unit(region, feature) / weight)

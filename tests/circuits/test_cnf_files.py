@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import random
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -23,6 +25,7 @@ from axfi_kc.errors import BudgetError, CircuitError, ModelFileError, UnknownFea
 from tests.support.format_cases import code_of, points_of, random_circuit, random_domain
 
 AB = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def _models(text: str, n_bits: int) -> tuple[dict[tuple[bool, ...], int], Fraction]:
@@ -306,6 +309,27 @@ def test_dsharp_on_a_file(tmp_path: Path) -> None:
         compile_with_dsharp(
             tmp_path / "a.cnf", variables=Variables.of_code(Grid.of_values(AB)), budget=Budget(seconds=0.0001)
         )
+
+
+_LIMITED = """
+import resource, sys
+from axfi_kc.budget import Budget
+from axfi_kc.circuits.files.counting_problems import read_counting_problem
+from axfi_kc.circuits.files.clause_compilers import count_models
+for kind, limit in ((resource.RLIMIT_AS, 4 << 30), (resource.RLIMIT_CPU, 600)):
+    resource.setrlimit(kind, (limit, limit))
+print(count_models(read_counting_problem(sys.argv[1]), via="dsharp", budget=Budget(seconds=1000, bytes=8 << 30)).count)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are set where systems have them")
+def test_dsharp_within_the_limits_of_the_system(tmp_path: Path) -> None:
+    """They are narrower than the budget."""
+    pytest.importorskip("problog")
+    (tmp_path / "a.cnf").write_text("p cnf 3 2\n1 2 0\n-1 3 0\n")
+    command = [sys.executable, "-c", _LIMITED, str(tmp_path / "a.cnf")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("4\n", "")
 
 
 def test_what_a_compiler_made_is_read_without_the_auxiliary_variables(tmp_path: Path) -> None:

@@ -146,6 +146,28 @@ def test_regression(files: Path, capsys) -> None:
     assert "delta" in capsys.readouterr().err
 
 
+def test_a_delta_may_be_a_fraction(files: Path, capsys) -> None:
+    """A third is no decimal: two outputs at this very distance are similar."""
+    target = ["--target", "petal width (cm)"]
+    arguments = ["explain", "width.skops", "iris.csv", *target, "--row", "3", "--json", "--delta"]
+    found = json.loads(printed(capsys, files, *arguments, "1/3"))
+    assert ax.Explanation.from_dict(found).delta == Fraction(1, 3)
+    assert printed(capsys, files, *arguments, "1/4") == printed(capsys, files, *arguments, "0.25")
+    for command in (["compile"], ["sizes", "--to", "mdd", "--orders", "given"]):
+        words = [command[0], "width.skops", "iris.csv", *target, *command[1:], "--output", "0.2", "--delta"]
+        texts = [printed(capsys, files, *words, delta) for delta in ("1/4", "0.25")]
+        assert len({text.split("seconds")[0] for text in texts}) == 1
+        with pytest.raises(SystemExit):
+            run(files, *words, "1/0")
+        assert "expected a number such as 1, 0.5 or 1/2, but '1/0' was given" in capsys.readouterr().err
+
+
+def test_bounds_may_be_fractions(files: Path, capsys) -> None:
+    arguments = ["explain", "tree.skops", "iris.csv", "--json", "--bounds", "sepal width (cm)=1/3:14/3"]
+    found = ax.Explanation.from_dict(json.loads(printed(capsys, files, *arguments)))
+    assert (found.domain.features[1].low, found.domain.features[1].high) == (Fraction(1, 3), Fraction(14, 3))
+
+
 def test_compile(files: Path, capsys, tmp_path) -> None:
     document = json.loads(
         printed(capsys, files, "compile", "tree.skops", "iris.csv", "--output", "virginica", "--json")

@@ -123,3 +123,18 @@ def test_errors_of_the_child_are_errors_of_ours(tmp_path: Path) -> None:
     asked = {"kind": "lightgbm", "model": str(tmp_path / "model.txt"), "missing": None, "result": "none", "rows": None}
     with pytest.raises(ax.AxfiError):
         own_process.check_apart({**asked, "seconds": None, "points": None})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are set where systems have them")
+@pytest.mark.parametrize("limit", ["-v", "-S -v"])
+def test_the_limit_of_the_system_holds(limit: str, tmp_path: Path) -> None:
+    """As on clusters: it is less than the child would allow itself, and enough."""
+    pytest.importorskip("xgboost")
+    valid = native_files.xgboost_files()[0]
+    (model := tmp_path / "model.json").write_bytes(valid)
+    result = native_files.explained("xgboost", valid, tmp_path)
+    command = [sys.executable, "-m", "axfi_kc.cli", "verify", str(result), str(model)]
+    script = f'ulimit {limit} 4000000; exec "$@"'
+    done = subprocess.run(["sh", "-c", script, "sh", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "proved" in done.stdout

@@ -110,12 +110,15 @@ def test_whatever_numpy_takes_is_a_point() -> None:
         domain.encode(np.ma.array([[0.25, 0.5]], mask=[[True, False]]))
 
 
-INTEGERS = ax.Domain([ax.Integer("a", -2, 5), ax.Real("b", 0, Fraction(1, 3)), ax.Integer("c", 0, 2**53, missing=0.5)])
+INTEGERS = ax.Domain(
+    [ax.Integer("a", -2, 5), ax.Real("b", 0, Fraction(1, 3)), ax.Integer("c", 0, 2**53 - 1, missing=0.5)]
+)
 
 
 @pytest.mark.parametrize(
     "row",
     [
+        (-2, 0.25, 2.0**53 - 1),
         (-2, 0.25, 2.0**53),
         (5.0, 0.0, float("nan")),
         (0, float(Fraction(1, 3)), 7),
@@ -157,3 +160,58 @@ def test_a_list_is_no_number_of_a_point(point: Any) -> None:
     domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1)])
     with pytest.raises(DomainError, match="'a' takes numbers, but"):
         domain.encode_point(point)
+
+
+HUGE = 10**400
+NUMBERS = ax.Domain([ax.Integer("a", 0, 2**53 - 1), ax.Real("b", -1, 1)])
+SPREAD = ax.Categorical("c", ["u", "v"], columns=["cu", "cv"])
+
+
+@pytest.mark.parametrize("value", [HUGE, -HUGE, Fraction(HUGE, 3)], ids=["large", "small", "fraction"])
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda v: NUMBERS.encode([{"a": 0, "b": v}]),
+        lambda v: NUMBERS.encode_point([v, 0]),
+        lambda v: NUMBERS.encode(pd.DataFrame({"a": [0, v], "b": [0, 0]})),
+        lambda v: ax.Domain([SPREAD]).encode([{"cu": v, "cv": 0}]),
+        lambda v: ax.Domain.from_data(pd.DataFrame({"a": [v, 1]}), real=["a"]),
+        lambda v: ax.Domain.from_data([[v], [1]], integer=[0]),
+        lambda v: ax.Categorical("c", [1, 0], columns=["a", "b"], codes=[[v, 0], [0, 0]]).encode_columns(np.eye(2)),
+    ],
+)
+def test_no_float_holds_such_a_number(refused: Any, value: Any) -> None:
+    with pytest.raises(DomainError, match=r"takes numbers, but .* was found; encode it as a number that float64 can"):
+        refused(value)
+
+
+@pytest.mark.parametrize("value", [2**53, 2**53 + 1, np.int64(2**53 + 1), np.uint64(2**53 + 1), Fraction(2**53 + 1)])
+def test_an_integer_that_floats_do_not_tell_apart_is_refused(value: Any) -> None:
+    """One float64 stands for 2**53 and for the integer after it: the wrong row would be explained."""
+    for given in ({"a": value, "b": 0}, [value, 0], np.array([value, 0]), pd.DataFrame({"a": [value], "b": [0]})):
+        with pytest.raises(DomainError, match="'a' must be an integer from 0 to 9007199254740991"):
+            NUMBERS.encode_point(given)
+    with pytest.raises(DomainError, match=r"must stay within \+-\(2\*\*53 - 1\)"):
+        ax.Domain.from_data(pd.DataFrame({"a": [1, value]}), integer=["a"])
+    assert NUMBERS.encode_point([2**53 - 1, 0]).tolist() == [2**53 - 1, 0]
+
+
+def test_minus_zero_is_zero() -> None:
+    for given in ([-0.0, -0.0], {"a": "-0", "b": "-0"}, pd.DataFrame({"a": [-0.0], "b": [-0.0]})):
+        assert NUMBERS.decode(NUMBERS.encode_point(given)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pd.DataFrame([[0, 1, 0]], columns=["a", "a", "b"]),
+        pd.DataFrame([[0, 1, "x"]], columns=["a", "a", "b"]),
+        pd.DataFrame([[0, 1, 0]], columns=["1", 1, "b"]),
+        pd.Series([0, 1, 0], index=["a", "a", "b"]),
+        {"1": 0, 1: 1, "b": 0},
+    ],
+)
+def test_of_two_columns_of_one_name_none_is_chosen(given: Any) -> None:
+    domain = NUMBERS if "a" in given else ax.Domain([ax.Integer("1", 0, 1), ax.Real("b", 0, 1)])
+    with pytest.raises(DomainError, match=r"needs a name of its own, but '[a1]' occurs twice; rename one"):
+        domain.encode_point(given)

@@ -135,3 +135,15 @@ def test_rows_that_are_wrong() -> None:
     assert domain.encode_rows([rows[0]])[1] == {}
     with pytest.raises(DomainError, match="Row 1 has no value for 'b', which row 0 has"):
         domain.encode([{"a": 1, "b": "x"}, {"a": 1}])
+
+
+def test_names_of_columns_differ() -> None:
+    """The second column of a name would take the place of the first."""
+    with pytest.raises(DomainError, match="needs a name of its own, but 'a' occurs twice; rename one"):
+        ax.Domain.from_data([[1, 2], [3, 4]], names=["a", "a"])
+
+
+def test_rows_are_of_one_length() -> None:
+    for rows in ([[1, 2], [3]], [[1, 2], [3, 4, 5]], [["x", 2], ["y"]]):
+        with pytest.raises(DomainError, match="of which no array can be made"):
+            ax.Domain.from_data(rows)

@@ -208,3 +208,50 @@ def test_names_of_features_are_text(names: list[Any]) -> None:
     for option in ("frozen", "only_up", "only_down"):
         with pytest.raises(DomainError, match="names of features, which are text"):
             ax.Region(**{option: names})
+
+
+_ANYWHERE = "age anywhere; income anywhere"
+OPEN = {
+    "below": ((None, 50), (None, 3), "an integer from 0 to 50", "a number from 0 to 3", "age up to 50; income up to 3"),
+    "above": ((7, None), (1, None), "an integer from 7 to 99", "a number from 1 to 10", "age from 7; income from 1"),
+    "both": ([None, None], (None,) * 2, "an integer from 0 to 99", "a number from 0 to 10", _ANYWHERE),
+}
+
+
+@pytest.mark.parametrize(("age", "income", "ages", "incomes", "words"), OPEN.values(), ids=OPEN)
+def test_an_end_that_is_left_out_is_the_domains(age: Any, income: Any, ages: str, incomes: str, words: str) -> None:
+    """As on the command line, and as if it were said."""
+    region = Region(ranges={"age": age, "income": income})
+    assert _left(region)[:2] == [ages, incomes]
+    assert str(region) == words
+    assert Region.of_document(region.document()) == region == eval(repr(region))
+    ends = {"age": (0, 99), "income": (0, 10)}
+    told = {
+        name: tuple(own if end is None else end for end, own in zip(given, ends[name], strict=True))
+        for name, given in {"age": age, "income": income}.items()
+    }
+    model = lambda p: (p[0] > 45) + (p[1] > 2.5)  # noqa: E731
+    domain = Domain([DOMAIN.features[0], Integer("income", 0, 10)])
+    found, expected = (
+        ax.Explainer(model, domain, within=Region(ranges=ranges)).explain((40, 2))
+        for ranges in ({"age": age, "income": income}, told)
+    )
+    assert found.cxps == expected.cxps
+    assert found.scores() == expected.scores()
+    again = ax.Explanation.from_json(found.to_json())
+    assert again.cxps == found.cxps
+    assert ax.verify(again, model).ok
+
+
+def test_open_ranges_that_are_refused() -> None:
+    missing = Domain([Integer("age", 0, 99, missing=0.5), Integer("job", 0, 1)])
+    for domain, ranges, words in (
+        (DOMAIN, {"age": (None, -1)}, r"but \(0, -1\) goes from high to low; turn it round"),
+        (DOMAIN, {"age": (None, 3)}, "The region leaves out the instance itself, whose 'age' is 40"),
+        (DOMAIN, {"age": (None,)}, r"must be \(low, high\), but \(None,\) was given"),
+        (DOMAIN, {"age": (None, None, None)}, r"must be \(low, high\), but"),
+        (DOMAIN, {"job": (None, None)}, "'job' has no category None"),
+        (missing, {"age": (None, None)}, "'age' is missing, outside its range"),
+    ):
+        with pytest.raises(DomainError, match=words):
+            Region(ranges=ranges).around(domain, CODES if domain is DOMAIN else [float("nan"), 0.0])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+import axfi_kc as ax
 from axfi_kc.budget import Account, Meter, Progress, listening
 from axfi_kc.explanations import progress as shown
 from axfi_kc.explanations.progress import is_shown, progress_words, showing_progress
@@ -60,3 +65,41 @@ def test_accounts_tell_as_well() -> None:
     assert len(heard) == 3
     Account(None, goal="test").look()
     assert len(heard) == 3
+
+
+class _OnlyText:
+    """Stands in for a stream, as in programs that keep what is written: it has no `isatty`, nor anything else."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def _closed() -> io.StringIO:
+    (stream := io.StringIO()).close()
+    return stream
+
+
+@pytest.mark.parametrize("make", [lambda: None, _closed, _OnlyText], ids=["none", "closed", "only text"])
+@pytest.mark.parametrize("progress", [None, True, False])
+def test_nobody_needs_a_standard_error_stream(
+    make: Callable[[], Any], progress: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Services and windows have none."""
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    explainer = ax.Explainer(ax.TableModel.from_outputs(domain, [int(sum(p) > 3) for p in domain.points()]), domain)
+    expected = explainer.explain((1, 1)).cxps
+    monkeypatch.setattr(sys, "stderr", make())
+    monkeypatch.setattr(shown, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stdout", None)
+    assert explainer.explain((1, 1), progress=progress).cxps == expected
+    assert explainer.explain_batch([(1, 1)] * 3, progress=progress)[2].cxps == expected
+    found = explainer.explain_to(tmp_path / "out.jsonl", [(1, 1)] * 3, progress=progress)
+    assert next(iter(found)).cxps == expected
+
+
+def test_sizes_are_compared_without_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)])
+    settings: dict[str, Any] = {"targets": ["mdd"], "orders": ["given"], "progress": True}
+    monkeypatch.setattr(sys, "stderr", None)
+    assert len(ax.compare_sizes(sum, domain, output=1, **settings)) == 1
+    assert len(ax.size_study({"sum": (sum, domain)}, outputs={"sum": 1}, **settings).frame) == 1

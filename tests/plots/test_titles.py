@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import matplotlib as mpl
 import pytest
 from matplotlib import pyplot as plt
@@ -20,6 +22,8 @@ from axfi_kc.plots import (
     plot_scores,
     plot_sizes,
 )
+from axfi_kc.plots.style import label
+from axfi_kc.plots.titles import change_words
 
 mpl.use("Agg")
 
@@ -167,3 +171,64 @@ def test_numbers_that_are_none_are_refused(explained) -> None:
         plot_batch([explained, other])
     zeros = dict.fromkeys(("age", "home", "x"), 0)
     assert any("SHAP gives every feature 0" in text for text in texts_of(plot_force(explained, shap=zeros)))
+
+
+WORDS = (
+    "income",
+    "of",
+    "the",
+    "household",
+    "and",
+    ">=",
+    "<=",
+    "=",
+    "0.0034",
+    "12",
+    "-1.5e-07",
+    "year_of_the_last_survey",
+)
+
+
+@pytest.mark.parametrize("length", [16, 20, 24, 28, 40, 60, 90])
+def test_no_number_or_sign_is_cut(length: int) -> None:
+    rng = random.Random(length)
+    for _ in range(300):
+        words = rng.choices(WORDS, k=rng.randint(2, 30))
+        line = " ".join(words)
+        found = label(line, length)
+        assert len(found) <= length
+        if len(line) <= length:
+            assert found == line
+            continue
+        begin, end = found.split("…")
+        assert line.startswith(begin)
+        assert line.endswith(end)
+        for word in (*begin.split()[-1:], *end.split()[:1]):
+            assert word in words or any(c.isalpha() for c in word.replace("e", ""))
+
+
+def test_names_that_differ_at_their_ends_still_do() -> None:
+    names = [
+        f"{what} of all that was measured there (in {unit})" for what in ("mean", "worst") for unit in ("cm", "mm")
+    ]
+    assert len({label(name) for name in names}) == len(names)
+    assert label("x" * 50) == "x" * 18 + "…" + "x" * 9
+
+
+def test_the_nearest_change_is_cut_between_its_conditions() -> None:
+    names = [f"the {what} of it as measured and counted" for what in ("length", "width", "height")]
+    domain = ax.Domain([ax.Integer(name, 0, 9) for name in names])
+    change = ax.Explainer(lambda p: sum(p) > 20, domain).explain([0] * 3).counterfactual()
+    assert change.words == " and ".join(f"{name} >= {k}" for name, k in zip(names, (3, 9, 9), strict=True))
+    assert change_words(change) == f"nearest change: {names[0]} >= 3 and 2 more → True"
+
+
+def test_one_condition_that_is_too_long_keeps_its_number() -> None:
+    for name in ("the sum of all that was measured and" + " counted" * 12, "the_sum_of_all_that_was" + "_counted" * 12):
+        change = (
+            ax.Explainer(lambda p: p[0] > 4321, ax.Domain([ax.Integer(name, 0, 9999)])).explain([0]).counterfactual()
+        )
+        found = change_words(change)
+        assert found.startswith("nearest change: the")
+        assert found.endswith("counted >= 4322 → True")
+        assert len(found) <= 90 + len("nearest change:  → True")

@@ -508,8 +508,8 @@ import os, sys
 try:
     import resource
     for kind, limit in ((resource.RLIMIT_AS, int(sys.argv[1])), (resource.RLIMIT_CPU, int(sys.argv[2]))):
-        if limit >= 0:
-            resource.setrlimit(kind, (limit, limit))
+        least = min([n for n in (limit, *resource.getrlimit(kind)) if n >= 0], default=-1)  # -1: no limit
+        resource.setrlimit(kind, (least, least))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 except ImportError:
     pass
