@@ -405,7 +405,7 @@ def check_same_domain(name: str, given: Domain, described: Domain) -> None:
     Raises
     ------
     ModelFileError
-        That says what differs first: features of the same values may have other columns, which are not printed.
+        If they differ. It names the first difference, which may be one of columns: domains do not print these.
     """
     if given != described:
         raise ModelFileError(
