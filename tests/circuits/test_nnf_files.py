@@ -92,7 +92,7 @@ def test_a_file_of_ours_says_what_its_variables_mean(file: Path) -> None:
         assert [axis.cuts for axis in found.grid.axes] == [axis.cuts for axis in grid.axes]
         assert queries.probability(found) == queries.probability(circuit)
         assert points_of(read_nnf(file, domain)) == points_of(circuit)
-    with pytest.raises(ModelFileError, match="describes"):
+    with pytest.raises(ModelFileError, match="the file has the features"):
         read_nnf(file, XYZ)
 
 

@@ -169,7 +169,7 @@ def _of_file(
         domain = boolean_domain(names)
     if domain is None and not is_described(source):
         if not 1 <= n <= MOST_NAMES:  # a header is easily written
-            source.fail(-1, f"from 1 to {MOST_NAMES} variables without a domain", str(n), "pass domain=")
+            source.fail(-1, f"1 to {MOST_NAMES} variables without a domain", str(n), "pass domain=")
         domain = boolean_domain(_called(None, n))
     known = described_variables(source, domain, code)
     if len(known.bits) < n and is_described(source):  # what our own files have beyond the features' bits
