@@ -89,9 +89,9 @@ class Budget:
     nodes
         Search nodes, which do not depend on the machine.
     bytes
-        By how much the resident memory of the process may grow meanwhile, whoever of its libraries
-        takes it; known on Linux, and without effect elsewhere. Other threads' growth counts too. Where neither
-        `nodes` nor `bytes` is limited, a question about the whole space may take half of the free memory.
+        By how much the resident memory of the process may grow meanwhile, with all its libraries and threads. Known on
+        Linux, and without effect elsewhere. Where neither `nodes` nor `bytes` is limited, a question about the whole
+        space may take half of the free memory.
     threads
         How many threads may work on one explanation; sums of trees use them.
     """
@@ -301,7 +301,7 @@ class _Bound:
 
     @cached_property
     def bytes(self) -> float:
-        # Asked only when something is taken, since that takes longer than small questions.
+        # Found only when something is taken, since that takes longer than small questions.
         free = free_memory()
         return math.inf if free is None else (free + resident_memory() - self._before) // 2
 
@@ -407,13 +407,13 @@ class Watch:
         return _now() - self._begin
 
     def spent(self, nodes: int) -> tuple[int, float]:
-        """Return the nodes and the seconds since the question began that this is a part of, which took `nodes`."""
+        """Return the nodes and seconds of the whole question, whose present part took `nodes`."""
         budget = self.budget
         return (budget.spent + nodes, _now() - budget.began) if isinstance(budget, _Rest) else (nodes, self.seconds)
 
     @property
     def passed_bound(self) -> float | None:
-        """The bytes that may be taken without a budget, if these did not suffice; else None."""
+        """How many bytes may be taken without a budget, if these did not suffice; else None."""
         is_short = not self.fits(0) or self._is_short
         return self._bound.bytes if self._bound is not None and is_short else None
 
@@ -535,7 +535,7 @@ class Account:
 
     @property
     def spent(self) -> tuple[int, float]:
-        """The nodes and the seconds since the question began that this is a part of."""
+        """The nodes and seconds of the whole question, of which this is a part."""
         return self._watch.spent(self.nodes)
 
     @property
@@ -706,7 +706,7 @@ class Meter:
 
     @property
     def spent(self) -> tuple[int, float]:
-        """The nodes and the seconds since the question began that this is a part of."""
+        """The nodes and seconds of the whole question, of which this is a part."""
         return self._watch.spent(self.nodes)
 
     @property

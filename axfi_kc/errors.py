@@ -7,6 +7,9 @@ was found and what to do.
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "ArgumentError",
     "ArgumentValueError",
@@ -68,10 +71,18 @@ class ArgumentValueError(AxfiError, ValueError):
 
 
 class AxfiWarning(UserWarning):
-    """Something was left out that the caller may have meant to be used, or is taken on trust that was not shown."""
+    """Something was left out that the caller may have meant to be used, or something was used that is not proved."""
 
     def __init__(self, message: object = "", *more: object) -> None:
         super().__init__(shortened(str(message)), *more)
+
+
+def warn_caller(words: str) -> None:
+    """Warn of something, and point to the caller's own line, the first outside this library."""
+    frame, depth = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "axfi_kc":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(words, AxfiWarning, stacklevel=depth)
 
 
 class DomainError(AxfiError, ValueError):

@@ -11,7 +11,7 @@ __all__ = ["free_memory", "resident_memory"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _GROUPS = Path("/sys/fs/cgroup")
-# where groups are, and what their limit, what they use, and what of that could be given back are called
+# where groups are, the files with their limit and their use, and the entry for what of it could be given back
 _VERSIONS = {
     "": (_GROUPS, "memory.max", "memory.current", "inactive_file"),
     "memory": (_GROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),

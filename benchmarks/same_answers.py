@@ -2,8 +2,8 @@
 
 Problems are seeded: models of every form in random spaces, several over one domain and in turns (those of
 tests/support), linear models over real features, wide and large models, circuits in every file format, and, where the
-shared folder is there, other tools' references and the paper's data. Each commit answers all of them in a process of
-its own. Outputs, CXps, weights, AXps, scores, interactions, distances of counterfactuals, precisions, documents and the
+shared folder is there, other tools' references and the paper's data. Each commit answers all of them in its own
+process. Outputs, CXps, weights, AXps, scores, interactions, distances of counterfactuals, precisions, documents and the
 class of an error must be equal; circuits may be smaller, but not larger.
 
     python benchmarks/same_answers.py --against cbf8746
@@ -119,7 +119,7 @@ def answered(task: Task) -> Answer:
 
 
 def questions(e: Any, rng: Random) -> dict[str, Task]:
-    """Return what is asked of an explanation: always the same for the same state of `rng`."""
+    """Return the questions to an explanation: always the same for the same state of `rng`."""
     names = e.domain.names
     given = [name for name in names if rng.random() < 0.5]
     kind, index = rng.choice(SCORES), rng.choice(INTERACTIONS)
@@ -441,7 +441,7 @@ def child(library: Path, number: int, only: str | None) -> subprocess.Popen[str]
 
 
 def compare(commit: str, number: int, only: str | None) -> int:
-    """Print what differs, and return in how many problems that is by accident."""
+    """Print what differs, and return how many problems differ other than on purpose."""
     pair = [child(library, number, only) for library in (unpacked(commit), ROOT)]
     total, wrong, meant = 0, 0, Counter[str]()
     for first, second in zip(*(process.stdout or () for process in pair), strict=True):
@@ -458,7 +458,7 @@ def compare(commit: str, number: int, only: str | None) -> int:
         if only:
             print(json.dumps({"before": before, "now": now}, indent=1))
     if any(process.wait() for process in pair):
-        raise SystemExit("one of the two ended before it was done; its last words are above")
+        raise SystemExit("one of the two ended with an error, which is printed above")
     for why, times in meant.items():
         print(f"on purpose, in {times}: {why}")
     print(f"{total - wrong} of {total} problems have the same answers at {commit} and here")

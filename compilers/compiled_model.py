@@ -186,8 +186,8 @@ def compile_model(
         The order of the features: ``"influence"``, ``"force"``, ``"given"``, or their names;
         see :func:`axfi_kc.compilers.feature_orders.feature_order`.
     budget
-        What reading the model and the compilation may cost. The diagram of a large ensemble does not fit: where neither
-        nodes nor bytes are limited, it may take half of the free memory.
+        What reading the model and the compilation may cost. Where neither nodes nor bytes are limited, they may take
+        half of the free memory; the diagram of a large ensemble does not fit.
     options
         Further options of the target, such as ``code="binary"`` of an OBDD or ``vtree="balanced"``
         of an SDD; see :func:`axfi_kc.circuits.targets.target_of`.

@@ -409,7 +409,7 @@ class BayesianNetwork:
 
 
 def _ancestors(variables: Sequence[Variable], chosen: Iterable[int]) -> list[int]:
-    """Return some variables, by number, and all above them: the tables of the others add up to 1."""
+    """Return some variables, by number, and all above them: tables of the others add up to 1."""
     found, stack = set[int](), list(chosen)
     while stack:
         i = stack.pop()

@@ -306,10 +306,10 @@ class Distribution(ABC):
 
     @property
     def blocks(self) -> tuple[frozenset[int], ...]:
-        """The features in sets that do not depend on each other, as far as it is known; by default all are one set.
+        """The features in sets that do not depend on each other, as far as that is known; by default one set of all.
 
-        Probabilities of some features, given the values of the others, are those within the blocks of these features:
-        values in other blocks cancel, however probable they are.
+        Probabilities of some features, given the values of the others, depend only on values in the blocks of these
+        features: values in other blocks cancel, however probable they are.
         """
         return (frozenset(range(len(self.states))),)
 
@@ -666,7 +666,8 @@ class Mixture(Distribution):
     states
         The states that parts have in common: a bin ends where one of any part does.
     places
-        For each part and feature, where these states are among the part's own; None for a part with the same states.
+        For each part and feature, which of the part's own states each state is in; None for a part whose states are
+        the same.
 
     Examples
     --------
@@ -685,7 +686,7 @@ class Mixture(Distribution):
     kind: ClassVar[str] = "mixture"
 
     def __post_init__(self) -> None:
-        """Check that the parts speak of the same values, and weights are probabilities."""
+        """Check that the parts have the same values, and weights are probabilities."""
         check_fields(self)
         parts = tuple(self.parts)
         weights = tuple(exact(w, "weight of a mixture") for w in self.weights)
@@ -706,7 +707,10 @@ class Mixture(Distribution):
 
     @property
     def blocks(self) -> tuple[frozenset[int], ...]:
-        """Those of its one part; of several, the features that are independent and distributed alike in all."""
+        """Those of its one part; of several, each feature that is independent and alike in all, and the rest.
+
+        Parts of weight 0 do not count.
+        """
         parts = [k for k, weight in enumerate(self.weights) if weight]
         if len(parts) == 1:
             return self.parts[parts[0]].blocks
@@ -751,7 +755,7 @@ class Mixture(Distribution):
 
 
 def _common(states: Sequence[States]) -> States:
-    """Return the states of one feature that tell apart all that some states of it do."""
+    """Return states of one feature that tell apart whatever some of the given ones do."""
     first = states[0]
     shapes = {(frozenset(s.values), s.edges[:1], s.edges[-1:], s.integer, s.missing) for s in states}
     if len(shapes) > 1:
@@ -765,7 +769,7 @@ def _common(states: Sequence[States]) -> States:
 
 
 def _all_places(coarse: Sequence[States], fine: Sequence[States]) -> tuple[Places, ...] | None:
-    """Return where states of all features are among coarser ones; None where they are the same."""
+    """Return which coarser states the finer ones of all features are in; None where they are the same."""
     if tuple(coarse) == tuple(fine):
         return None
     return tuple(_places_in(*pair) for pair in zip(coarse, fine, strict=True))
@@ -792,7 +796,7 @@ def _places_in(coarse: States, fine: States) -> Places:
 
 
 def _gathered(row: Row, size: int, places: Places) -> Row:
-    """Return evidence for states as evidence for those that they are part of."""
+    """Return evidence for finer states as evidence for the coarser ones that they are part of."""
     found = [Fraction(0)] * size
     for number, (k, part) in zip(row, places, strict=True):
         found[k] += number * part

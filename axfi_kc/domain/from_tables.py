@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ import numpy.typing as npt
 from axfi_kc.arguments import is_frame, is_listable, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
-from axfi_kc.errors import AxfiWarning, DomainError, UnknownFeatureError
+from axfi_kc.errors import DomainError, UnknownFeatureError, warn_caller
 
 __all__ = [
     "FeatureNames",
@@ -207,14 +205,8 @@ def _known(table: Table, features: Sequence[Feature]) -> Table:
 
 def warn_ignored(columns: Sequence[str]) -> None:
     """Warn, in one line, of columns that are not used, if there are any."""
-    if not columns:
-        return
-    frame, depth = sys._getframe(), 1
-    # The line to point to is the caller's own, the first outside this library.
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "axfi_kc":
-        frame, depth = frame.f_back, depth + 1
-    words = f"Columns that are no features are ignored: {listing(columns)}."
-    warnings.warn(words, AxfiWarning, stacklevel=depth)
+    if columns:
+        warn_caller(f"Columns that are no features are ignored: {listing(columns)}.")
 
 
 def _of_dicts(rows: Sequence[Mapping[Any, Any]]) -> Table:

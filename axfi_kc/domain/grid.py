@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 _LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
-_FLOAT32_END = 2.0**128  # what rounds to infinity ends where it would round to this, if float32 had it
+_FLOAT32_END = 2.0**128  # would follow the largest float32: what is nearer to it than to that one rounds to infinity
 _DIGITS = 7  # of a threshold: those of a float32, in which many models hold them
 
 
@@ -74,8 +74,8 @@ Split = Cut | Holed | frozenset[Any]
 def float64_cut(threshold: float) -> Cut:
     """Return the cut that ``x <= threshold`` makes on the reals.
 
-    A threshold of infinity sets missing values apart, so every number goes left; NaN and minus infinity leave all of
-    them on the right.
+    At infinity, which sets missing values apart, every number goes left; at minus infinity and NaN every number goes
+    right.
 
     Examples
     --------
@@ -112,14 +112,14 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
         too_far = last >= limits if strict else last > limits
         last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
         following = np.nextafter(last, np.float32(np.inf))
-        # Numbers far away round to infinity as they would to the next power of two.
+        # Large numbers round to infinity where they would round to the next power of two.
         low, high = (np.clip(k.astype(np.float64), -_FLOAT32_END, _FLOAT32_END) for k in (last, following))
         # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
         middle = (low + high) / 2
     # The half-way point rounds to the neighbour with an even mantissa, so it goes left iff `last` is it.
     even = (last.view(np.int32) & 1) == 0
     cuts = [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
-    # Of two infinities that are compared there is no largest number on the left: all go left, or none.
+    # At infinite thresholds and NaN there is no largest number on the left: all go left, or none.
     odd = np.isnan(limits) | (limits == (-np.inf if strict else np.inf))
     for k in np.flatnonzero(odd).tolist():
         cuts[k] = float64_cut(float(limits[k]))

@@ -109,7 +109,7 @@ class _Tokens:
         """Return the names of states of a BIF file between two marks; commas between them may be left out."""
         if self.ahead != opening:
             self.fail(repr(opening))
-        # A token is found when the one before it is taken, so the way of reading changes just before the marks are.
+        # A token is found when the one before it is taken, so the pattern changes just before each mark is taken.
         self._pattern = _BIF_STATES
         self.next()
         found = list[str]()
@@ -185,9 +185,9 @@ def read_bif(path: FilePath) -> BayesianNetwork:
     Notes
     -----
     Linear in the file. The numbers of a ``table`` with parents run through the variable's own states slowest and the
-    last parent's fastest, as the format says. Properties are skipped. States are called as published networks call
-    them: ``>=7.5``, ``5-12``, ``LOW/NORMAL``, ``(0,5]``; a name with blanks, a lone bracket, a bar or a semicolon is in
-    double quotes.
+    last parent's fastest, as the format says. Properties are skipped. Names of states may be those of published
+    networks: ``>=7.5``, ``5-12``, ``LOW/NORMAL``, ``(0,5]``. Names with blanks, a lone bracket, a bar or a semicolon
+    need double quotes.
 
     Examples
     --------

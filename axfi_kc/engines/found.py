@@ -168,7 +168,10 @@ class CxpSets(ABC):
         return self._made["axps"]
 
     def axps_within(self, budget: Budget | None) -> SetFamily:
-        """Return the minimal hitting sets, found once more: what a budget suffices for is then always the same."""
+        """Return the minimal hitting sets, found within this budget even where they are known.
+
+        So whether a budget suffices does not depend on what was asked before.
+        """
         watch = Watch(budget)
         return self.family(budget).hitting_sets(budget=watch.rest())
 
@@ -590,7 +593,7 @@ class Found:
             vars(self)["scaled"] = self._scaled(account)
 
     def up_to(self, radius: int | None) -> Found:
-        """Return the same of one instance as complete up to so many features; None: completely."""
+        """Return the same CXps of one instance, marked as complete up to so many features; None: as all there are."""
         made = replace(self, radii=[radius])
         if "scaled" in vars(self):  # within a budget that is spent by now
             vars(made)["scaled"] = self.scaled

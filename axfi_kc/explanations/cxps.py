@@ -178,7 +178,7 @@ class ManyCXps(_Many[CXp]):
         return self._found.axps(budget)
 
     def axps_within(self, budget: Budget) -> SetFamily:
-        """Return them, found once more; see :meth:`axfi_kc.engines.CxpSets.axps_within`."""
+        """Return the same, found within this budget; see :meth:`axfi_kc.engines.CxpSets.axps_within`."""
         return self._found.axps_within(budget)
 
     def _named(self, mask: int) -> CXp:

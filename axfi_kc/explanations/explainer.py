@@ -252,7 +252,7 @@ class Explainer(Manners):
         self._pose(toward, within)
 
     def _pose(self, toward: Hashable | None, region: Region | None) -> None:
-        """Set which class is asked about and how far one may go, and make the engine for that."""
+        """Set the class that is asked about and the region, and make the engine for them."""
         label = label_of(toward, self.class_names or {}, self._model)
         # A label that is another class's name as well would be refused by a copy of this; what was given is not.
         self.toward = toward if others_named(label, self.class_names or {}) else label
@@ -265,7 +265,7 @@ class Explainer(Manners):
             raise _constant(self._engine.constant, self.domain)
 
     def _whole_engine(self) -> Engine:
-        """Return the engine over the whole domain: one that is kept, or a new one, which is kept then."""
+        """Return the engine over the whole domain, from those that are kept, or a new one, which is then kept."""
         known = next((engine for asked, engine in self._engines if asked == self._similarity), None)
         if known is not None:
             return known
@@ -277,8 +277,8 @@ class Explainer(Manners):
         make = partial(_engine_of, target=self.target, similarity=self._similarity)
         return RegionEngine(self._model, check_region(region), make, similarity=self._similarity)
 
-    def _posed_anew(self, toward: Hashable | None, region: Region | None) -> Self:
-        """Return this explainer with another class or region to ask about, over the model as it was read."""
+    def _asking_about(self, toward: Hashable | None, region: Region | None) -> Self:
+        """Return an explainer of the same model, already read, with another class or region."""
         made = object.__new__(type(self))
         vars(made).update(vars(self))
         made._pose(self.toward if toward is None else toward, self.within if region is None else region)
@@ -329,7 +329,7 @@ class Explainer(Manners):
             If the budget was spent, and the explanation is complete up to `radius` features only.
         """
         if toward is not None or within is not None:
-            return self._posed_anew(toward, within).explain(x, progress=progress)
+            return self._asking_about(toward, within).explain(x, progress=progress)
         problem, located = self._posed(x)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")

@@ -85,7 +85,7 @@ class Explanation(Views):
     row
         The label of the row in the table or batch that it is from; None where there is none.
     further
-        The probabilistic AXps and boxes that it was told to hold; see :meth:`with_answers`.
+        The probabilistic AXps and boxes that it holds; see :meth:`with_answers`.
     """
 
     problem: Problem

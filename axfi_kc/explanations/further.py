@@ -1,7 +1,7 @@
 """What an explanation holds beyond CXps and scores: probabilistic AXps and inflated explanations.
 
-An explanation gives such an answer without keeping it, so that its document, its page and its check are the same
-whatever it was asked before; they have the answers that it was told to hold.
+An explanation holds the answers that it was made with, and keeps no others. So its document, its page and its check do
+not depend on what was asked before.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Further:
     inflated_cxps: Mapping[tuple[str, ...], Inflated] = field(default_factory=dict)
 
     def with_answers(self, answers: Iterable[Answer], domain: Domain, instance: Mapping[str, Any]) -> Further:
-        """Return these answers and others about the same instance; of two to one question the later one.
+        """Return these answers and others about the same instance; where two answer one question, the later one.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Further:
             return replace(self, paxps=_added(self.paxps, answer.min_precision, answer))
         if isinstance(answer, PAXp):
             return replace(self, local_paxps=_added(self.local_paxps, answer.min_precision, answer))
-        if instance not in answer:  # the instance is in a box that keeps its output, and in no box of changes
+        if instance not in answer:  # a box of changes; one that keeps the output contains the instance
             return replace(self, inflated_cxps=_added(self.inflated_cxps, answer.features, answer))
         if answer.most is None:
             return replace(self, inflated_axps=_added(self.inflated_axps, answer.features, answer))
@@ -160,7 +160,7 @@ class Further:
 
 
 def _added(known: Mapping[Any, Any], key: Any, answer: Answer) -> dict[Any, Any]:
-    """Return answers and one more by their keys, in an order that does not tell which came first."""
+    """Return answers and one more by their keys, in the order of the keys."""
     return dict(sorted({**known, key: answer}.items()))
 
 

@@ -55,7 +55,7 @@ class Inspection(Mapping[str, Any]):
         """
         values = number_array(values, "values", (None, len(names)))
         if not len(values):
-            raise empty_batch("An importance is a mean over a batch")
+            raise empty_batch()
         titles = np.array([*names, None], dtype=object)[:-1]
         return cls(values.mean(axis=0), values.std(axis=0), values.T, titles)
 
@@ -84,8 +84,8 @@ class Inspection(Mapping[str, Any]):
         return f"<Inspection of {counted(self.importances.shape[1], 'row')}: {top}>"
 
 
-def empty_batch(wanted: str) -> DomainError:
-    """Return the error about a batch without rows, of which something is wanted."""
+def empty_batch(wanted: str = "An importance is a mean over a batch") -> DomainError:
+    """Return the error about a batch without rows; `wanted` says what needs them."""
     return DomainError(f"{wanted}, but this batch is empty; explain at least one row.")
 
 

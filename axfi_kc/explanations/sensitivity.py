@@ -210,8 +210,9 @@ def sensitivity(
     features
         The features that may change, together.
     by
-        A feature whose values are the groups that the answer is also given for. Of a real feature they are the
-        intervals between all thresholds of the model and the constraints, and the ends of the distribution's bins.
+        A feature whose values are the groups that the answer is also given for. Groups of a real feature are
+        intervals, which end at the thresholds of the model and the constraints, and at the ends of the distribution's
+        bins.
     under
         A distribution in place of the domain's own.
     budget
@@ -227,8 +228,8 @@ def sensitivity(
 
     Notes
     -----
-    The diagrams of the outputs, from which the features are forgotten: exponential at worst. Each group is counted by
-    itself.
+    The diagrams of the outputs, from which the features are forgotten: exponential at worst. Each group is counted
+    separately.
 
     Examples
     --------
@@ -350,12 +351,13 @@ class _Space:
             )
         self.account = Account(budget, goal="region", advice="allow more, or ask about a smaller model")
         *compiled, last = form.labels
-        circuits = {y: self._compiled(y) for y in compiled}
+        account = self.account
+        circuits = {y: compile_mdd(form, y, Similarity(), similar=True, budget=account.rest()) for y in compiled}
         # A function of one output has no circuit.
         order = (queries.feature_order(*circuits.values()) if circuits else None) or []
         full = [*order, *(i for i in range(len(domain)) if i not in set(order))]
-        self.nodes = MddNodes(form.grid, full, account=self.account)
-        support = support_of(form.grid, budget=self.account.rest())
+        self.nodes = MddNodes(form.grid, full, account=account)
+        support = support_of(form.grid, budget=account.rest())
         self.possible = _TRUE if support is None else self.nodes.load(support.circuit)
         loaded = {y: self.nodes.load(circuit) for y, circuit in circuits.items()}
         # The last output has the points that no other has.
@@ -363,9 +365,6 @@ class _Space:
         loaded[last] = self.nodes.load(self.nodes.circuit(union, negated=True))
         self.outputs = {y: self.nodes.conjoined(self.possible, root) for y, root in loaded.items()}
         self._domain = domain
-
-    def _compiled(self, output: Hashable) -> Circuit:
-        return compile_mdd(self._form, output, Similarity(), similar=True, budget=self.account.rest())
 
     def others(self, output: Hashable) -> int:
         """Return the possible points with another output."""
@@ -413,7 +412,7 @@ class _Space:
         )
 
     def _groups(self, region: int, by: str, distribution: Distribution | None) -> Iterable[Part]:
-        """Yield what a region has of each group: on cells of their own, as the model need not tell groups apart."""
+        """Yield what a region has of each group, on cells of their own: the model's may hold several groups."""
         i, grid = self._domain.index(by), self._form.grid
         axis = _axis_of_groups(grid.axes[i], None if distribution is None else distribution.states[i])
         grid = Grid(grid.domain, (*grid.axes[:i], axis, *grid.axes[i + 1 :]))
@@ -422,15 +421,15 @@ class _Space:
         inside, possible = (nodes.load(circuit) for circuit in moved)
         measured = _Measured(nodes, distribution)
         for cell in range(axis.n_cells):
-            # Nothing is before the first cell, and nothing after the last.
-            before, after = [(cell, _FALSE)][:cell], [(axis.n_cells, _FALSE)][: axis.n_cells - cell - 1]
-            group = nodes.node(place, *zip(*before, (cell + 1, _TRUE), *after, strict=True))
+            after = cell + 1
+            arcs = [(cell, _FALSE)] * (cell > 0) + [(after, _TRUE)] + [(axis.n_cells, _FALSE)] * (after < axis.n_cells)
+            group = nodes.node(place, *zip(*arcs, strict=True))
             held = nodes.conjoined(possible, group)
             yield measured.part(_group_name(axis, cell), nodes.conjoined(inside, group), held)
 
 
 def _axis_of_groups(axis: Axis, states: States | None) -> Axis:
-    """Return the groups of a feature: its values; of a real one the intervals that can differ in their shares."""
+    """Return the groups of a feature as cells: its values, or the intervals of a real one."""
     if not isinstance(axis.feature, Real):
         return Axis.of_values(axis.feature)
     return axis if states is None else Axis.of(axis.feature, {*axis.cuts, *edge_cuts(states)})

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, takewhile
 from math import fsum, lcm, sqrt
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +132,7 @@ def importance_frame(
     """
     pd = pandas_for("A table of importance")
     if not denominators:
-        raise empty_batch("An importance is a mean over a batch")
+        raise empty_batch()
     whole = lcm(*set(denominators))
     factors = [whole // d for d in denominators]
     columns = ([t * f for t, f in zip(column, factors, strict=True)] for column in zip(*numerators, strict=True))
@@ -150,7 +150,7 @@ def share_frame(names: Sequence[str], scored: Numerators) -> pd.DataFrame:
     """
     pd = pandas_for("A table of importance")
     if not scored[1]:
-        raise empty_batch("An importance is a mean over a batch")
+        raise empty_batch()
     rows = list(zip(scored[0].tolist(), scored[1], strict=True))
     found = []
     for i in range(len(names)):
@@ -185,9 +185,6 @@ def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
-_V = TypeVar("_V", bound="Views")
 
 
 class Views(UpToRadius):
@@ -420,7 +417,7 @@ class Views(UpToRadius):
             masks, complete = some_hitting_sets([self.domain.mask(c.features) for c in cxps], budget=budget)
         else:
             try:
-                # Not those that are kept: a page has as many, whether all were asked for before or not.
+                # Found once more, so that a page has as many whether or not all were asked for before.
                 family = cxps.axps_within(budget)
             except BudgetError:
                 return [], False
@@ -450,8 +447,8 @@ class Views(UpToRadius):
         interactions
             The interactions of two features to write; see :meth:`axfi_kc.Explanation.interactions`.
         min_precision, inflate
-            Whether it has a locally minimal set of that precision, and the most general box. It also has all answers
-            that the explanation holds; see :meth:`with_answers`.
+            Whether it has a locally minimal set of that precision, and the most general box. Answers that the
+            explanation holds are in it in any case; see :meth:`with_answers`.
 
         Raises
         ------
@@ -469,10 +466,10 @@ class Views(UpToRadius):
         holding: Any = self.ask(min_precision=min_precision, inflate=inflate)
         return document_of(holding, axps=axps, kinds=kinds, interactions=interactions)
 
-    def with_answers(self: _V, *answers: Answer) -> _V:
+    def with_answers(self, *answers: Answer) -> Self:
         """Return this explanation with answers that its documents and pages then have, and that ``ax.verify`` checks.
 
-        An explanation keeps nothing that it was asked by itself, so that a document is the same whatever came before.
+        An explanation holds no other answers, so a document does not depend on what was asked before.
 
         Parameters
         ----------
@@ -496,12 +493,12 @@ class Views(UpToRadius):
         """
         own: Any = self
         held = copy(own)
-        # Beside what was found of this explanation already, which stays true.
+        # The copy keeps all else that was found for this explanation, which stays true.
         vars(held)["further"] = own.further.with_answers(answers, own.domain, own.instance)
         return held
 
     @checked("inflate")
-    def ask(self: _V, *, min_precision: Number | None = None, inflate: bool = False) -> _V:
+    def ask(self, *, min_precision: Number | None = None, inflate: bool = False) -> Self:
         """Return this explanation with a locally minimal set of a precision, and with the most general box.
 
         What it holds already is not looked for again; see :meth:`with_answers`.

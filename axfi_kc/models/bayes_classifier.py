@@ -196,8 +196,8 @@ def _over_cells(factor: Factor, target: int, feature_of: dict[int, int], turned:
         scope.append(scope.pop(at))
         values = np.moveaxis(values, at, -1)
     else:
-        # It multiplies all classes alike, and only its zeros can change which is the largest. Made an array again, as
-        # numpy compares a table with nothing left in its scope to a plain number.
+        # It multiplies all classes alike, and only its zeros can change which is the largest. np.array, because the
+        # comparison of a table without features is a plain bool.
         values = np.array(values != 0, dtype=np.int64).astype(object)[..., np.newaxis]
     places = [place for place in scope if place != target]
     for axis, place in enumerate(places):

@@ -83,8 +83,8 @@ class CircuitModel(ListedModel):
         outputs
             Two different outputs.
         deterministic
-            Whether the circuit is known to be deterministic, as that of a sentential decision diagram is: only what a
-            glance refutes is then refused.
+            Whether the circuit is known to be deterministic, as that of a sentential decision diagram is. It is then
+            refused only if a short check refutes it.
         budget
             What the ordered diagram may cost, where one must be made.
 

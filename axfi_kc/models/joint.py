@@ -166,7 +166,7 @@ class BoxWeigher(ABC):
         found = self._known.get(key)
         if found is None:
             found = self.inside(support.as_boxes, place, cells, members)
-            # Another thread may clear it between any two steps, so that nothing is read from it again.
+            # Another thread may clear it at any moment, so nothing is read from it again.
             if len(self._known) > _KEPT:
                 self._known.clear()
             self._known[key] = found
@@ -241,7 +241,7 @@ def _whole_shares(shares: Sequence[Sequence[Fraction]]) -> list[list[int]]:
 
 
 class _ProductWeigher(StateWeigher):
-    """Weighs boxes under independent features: each is a block, and how likely values in other blocks are cancels."""
+    """Weighs boxes under independent features: each is a block, and probabilities in other blocks cancel."""
 
     def __init__(self, grid: Grid, distribution: Distribution, tables: Sequence[Sequence[Fraction]]) -> None:
         super().__init__(grid, distribution)
@@ -278,7 +278,7 @@ class TotalWeigher(StateWeigher):
                 for i, span in zip(members, box, strict=True):
                     evidence[i] = self.row(i, span)
                 total = self._distribution.total(evidence)
-                if len(known) > _KEPT:  # which another thread may do as well: nothing is read from it again
+                if len(known) > _KEPT:  # another thread may clear it too, so nothing is read from it again
                     known.clear()
                 known[key] = total
             found += total

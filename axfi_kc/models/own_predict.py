@@ -341,7 +341,7 @@ def _seen(output: Any) -> str:
 def _agree(own: Any, exact: Any) -> bool:
     if not isinstance(exact, Fraction):
         return bool(own == exact)
-    if isinstance(own, float) and not math.isfinite(own):  # the library overflowed
+    if isinstance(own, float) and not math.isfinite(own):  # the library's own sum overflowed
         return False
     return _is_nearest(own, exact) or _is_close(own, exact)
 

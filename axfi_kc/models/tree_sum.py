@@ -318,7 +318,7 @@ class TreeSum(GriddedModel):
     ) -> TreeSum:
         """Put trees with tests on columns onto the cells they cut out of `domain`.
 
-        The base may be of numbers of any kind, floats standing for the rationals they denote.
+        The base scores may be numbers of any kind; a float is the rational that it denotes.
 
         Raises
         ------

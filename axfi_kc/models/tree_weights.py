@@ -165,7 +165,7 @@ class TreeWeigher(StateWeigher):
     def _laid_out(self, table: Sequence[tuple[int, Span]]) -> _Rows:
         """Return the rows of all cells of each feature, and then those of a table of spans."""
         # An engine's own table stays the same object from question to question.
-        # Another thread may lay out another table at any moment: what is returned is never read from the attribute.
+        # Another thread may lay out another table at any moment, so the attribute is read once.
         laid = self._laid
         if laid is None or laid.table is not table:
             from axfi_kc.models.tree_weight_kernels import Numbers

@@ -175,7 +175,7 @@ def text_width(text: str, what: str = "label") -> float:
     >>> 0 < text_width("x") < text_width("xx") == text_width("xx" + chr(10) + "x")
     True
     """
-    pyplot()  # or an error that says how to install it: room is measured before there are axes
+    pyplot()  # raises where matplotlib is missing: room is measured before there are axes
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 

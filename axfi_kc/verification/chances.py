@@ -113,9 +113,9 @@ class Chances:
 
     @cached_property
     def blocks(self) -> list[set[int]]:
-        """The features in sets that no table ties together: given any of one set, those of the others stay as likely.
+        """The features in sets that no table ties together: values in one set do not change what is likely in another.
 
-        Of several products of tables, a feature is a set of its own if it is one in each, and as likely in each.
+        Of several products of tables, a feature is a set of its own if it is one in each, with the same probabilities.
         """
         everything = set(range(len(self._sizes)))
         parts = [part for part in self._parts or () if part.weight]

@@ -127,7 +127,7 @@ class _Listing:
     def of(
         cls, domain: Domain, form: Form | None, predict: Predict, allowance: Allowance, ends: list[set[Bound]] | None
     ) -> _Listing | None:
-        """List the space, cut further at some ends; None if it has too many combinations, or not each can be met."""
+        """List the space, cut further at `ends`; None if it has too many combinations, or some cannot be predicted."""
         has_ball = any(rule.kind == BALL for rule in domain.constraints)
         found = None if has_ball else _bounds(domain, form, allowance.points)
         if found is None or ends is None:
@@ -367,7 +367,7 @@ class _Checks:
             yield self._part("group", str(part.name), part, numbers, region, inside, method, words)
 
     def _members(self, listing: _Listing, i: int) -> list[list[int]]:
-        """Return the pieces of each group: each value is one, and each real cell that no bin of the joint ends in."""
+        """Return the pieces of each group: a value, or a real interval between thresholds and ends of bins."""
         pieces = listing.pieces[i]
         if not isinstance(self._domain.features[i], Real):
             return [[k] for k in range(len(pieces))]

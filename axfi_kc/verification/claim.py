@@ -138,7 +138,7 @@ class Claim:
             return bool(output != self.toward)
         if self.delta is None:
             return bool(output == self.prediction)
-        if isinstance(output, float) and not math.isfinite(output):  # the library overflowed
+        if isinstance(output, float) and not math.isfinite(output):  # the library's own sum overflowed
             return False
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
 

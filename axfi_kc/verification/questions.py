@@ -326,7 +326,7 @@ def agree(own: Any, exact: Any) -> bool:
     """Tell whether an output of ``predict`` is the exact one; of a regression, but for its rounding."""
     if not isinstance(exact, Fraction):
         return bool(own == exact)
-    if isinstance(own, float) and not math.isfinite(own):  # the library overflowed
+    if isinstance(own, float) and not math.isfinite(own):  # the library's own sum overflowed
         return False
     return abs(Fraction(own) - exact) <= _CLOSE * (1 + abs(exact))
 

@@ -95,12 +95,12 @@ def double_precision(threshold: float) -> Bound:
     """
     if np.isfinite(threshold):
         return Fraction(threshold), True
-    # All numbers go to one side: infinity sets missing values apart from them, and nothing is below NaN.
+    # All numbers go to one side: left of infinity, which sets missing values apart, and right of NaN.
     return Fraction(_LARGEST if threshold > 0 else -_LARGEST), threshold > 0
 
 
 def _or_end(number: np.float32) -> Fraction:
-    """Return a float32 number; for infinity the power of two that would follow, since numbers round as if to that."""
+    """Return a float32 number; for infinity the power of two that would follow the largest one, as rounding does."""
     return Fraction(float(number)) if np.isfinite(number) else Fraction(int(np.sign(number)) << 128)
 
 

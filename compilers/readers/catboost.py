@@ -48,7 +48,7 @@ class _Side:
 
 @contextmanager
 def _sound(model: Any) -> Iterator[None]:
-    """Say in a sentence what a model that was loaded from a damaged file leads to, which may be anything."""
+    """Raise a ModelFileError where a model from a damaged file fails, in whichever way."""
     try:
         yield
     except AxfiError:
@@ -56,8 +56,8 @@ def _sound(model: Any) -> Iterator[None]:
     except (AttributeError, LookupError, TypeError, ValueError, cb.CatBoostError) as error:
         reason = " ".join(repr(error).split())[:120]
         raise ModelFileError(
-            f"Expected a CatBoost model that is whole, but this {type(model).__name__} is not ({reason}); load it from "
-            "another file, or train it again."
+            f"Expected a CatBoost model that is whole, but this {type(model).__name__} is damaged ({reason}); load it "
+            "from another file, or train it again."
         ) from error
 
 
@@ -105,7 +105,7 @@ def _check(model: Any, document: Mapping[str, Any], domain: Domain) -> None:
 
 
 def _check_numbering(document: Mapping[str, Any]) -> None:
-    """Raise unless columns and borders are in the order that the library takes for granted: it counts, and compares."""
+    """Raise unless columns are numbered in turn and borders ascend, as the library takes for granted."""
     floats = _columns(document, "float_features")
     borders = [info["borders"] or [] for info in floats]
     if [info["feature_index"] for info in floats] == list(range(len(floats))) and borders == list(map(sorted, borders)):

@@ -183,12 +183,12 @@ def constant(n_scores: int) -> TreeNodes:
 
 
 def of_one_class(domain: Domain, trees: Sequence[TreeNodes], *, base: Sequence[Any], labels: Sequence[Any]) -> TreeSum:
-    """Return the sum of trees of a classifier that was fitted on one class, which it predicts where its score is low.
+    """Return the sum of trees of a classifier that was fitted on one class, predicted where the score is not above 0.
 
     Raises
     ------
     UnsupportedModelError
-        If the score may be above 0: there the library would predict a second class, which it lacks.
+        If the score may be above 0: there the library would predict a second class, which does not exist.
     """
     found = TreeSum.of(domain, trees, rule=Argmax(tuple(labels)), base=base)
     most = [found.values[leaf[leaf >= 0]].max() for leaf in np.split(found.leaf, found.tree_offset[1:-1])]

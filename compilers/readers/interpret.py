@@ -155,7 +155,7 @@ def _checked_base(model: Any, domain: Domain) -> list[float]:
 @reads(DPExplainableBoostingClassifier)
 def _classifier(model: Any, domain: Domain) -> TreeSum:
     base, labels = _checked_base(model, domain), plain_labels(model.classes_)
-    if len(labels) == 1:  # predicted everywhere; the score is infinite
+    if len(labels) == 1:  # its score is infinite, so it is predicted everywhere
         return TreeSum.of(domain, [constant(1)], rule=Argmax(labels))
     trees = _trees(model, domain, len(base))
     if len(base) > 1:

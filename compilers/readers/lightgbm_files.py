@@ -85,7 +85,8 @@ def parse_lightgbm(text: str) -> LightGBMText:
             raise ValueError(f"{n_scores} trees per iteration, and num_class {entries['num_class']}")
         infos = entries["feature_infos"].split(" ")
         if {len(infos), int(entries["max_feature_idx"]) + 1} != {len(names)}:
-            raise ValueError(f"{len(names)} names of columns, but {len(infos)} descriptions")
+            top = entries["max_feature_idx"]
+            raise ValueError(f"{len(names)} names of columns, {len(infos)} descriptions, and max_feature_idx {top}")
         trees = tuple(_tree(_entries(block.partition("\n\n")[0]), len(names)) for block in each_tree(blocks))
         if "\npandas_categorical:" not in rest:
             _check_unnamed(trees)
@@ -108,13 +109,13 @@ def parse_lightgbm(text: str) -> LightGBMText:
 
 
 def _entries(block: str) -> dict[str, str]:
-    # Of all that ends lines elsewhere the library knows these two, and names of columns may hold the others.
+    # LightGBM ends lines with these two only: names of columns may hold what else str.splitlines ends lines with.
     pairs = (line.removesuffix("\r").partition("=") for line in block.split("\n"))
     return {key: value for key, _, value in pairs}
 
 
 def _check_sizes(entries: Mapping[str, str], blocks: list[str]) -> None:
-    """Raise a ValueError unless the trees are as many and as long as the text says: the library finds them by that."""
+    """Raise a ValueError unless the trees are as many and as long as the text says, by which LightGBM finds them."""
     sizes = entries.get("tree_sizes")
     found = [len(f"Tree={block}\n".encode()) for block in blocks]
     if sizes is not None and list(map(int, sizes.split())) != found:
@@ -122,12 +123,12 @@ def _check_sizes(entries: Mapping[str, str], blocks: list[str]) -> None:
 
 
 def _check_unnamed(trees: tuple[LightGBMTree, ...]) -> None:
-    """Raise unless no tree asks for categories, which may have names where the text is cut off after the trees."""
+    """Raise if a tree has categories: where the text is cut off after the trees, their names may be missing."""
     if any(members is not None for tree in trees for members in tree.members):
         raise ModelFileError(
-            "Expected the text of a LightGBM model of categories to end with the line 'pandas_categorical:', which has "
-            "their names, but it lacks it; save the model again from Python, or add 'pandas_categorical:null' if the "
-            "categories are numbers."
+            "Expected the text of a LightGBM model of categories to end with their names, in the line "
+            "'pandas_categorical:', but that line is missing; save the model again from Python, or add "
+            "'pandas_categorical:null' if the categories are numbers."
         )
 
 
@@ -218,14 +219,14 @@ def _categories(rest: str, infos: list[str]) -> tuple[tuple[Any, ...], ...]:
             return categories
     raise UnsupportedModelError(
         f"LightGBM's text names the categories of {len(named)} columns and has {sum(is_categorical)} columns of "
-        "categories, of which it does not say which are which; train on a frame whose ordered categories are numbers "
+        "categories, but does not say which are which; train on a frame whose ordered categories are numbers "
         "(frame[name].cat.codes) or have no order (frame[name].cat.as_unordered()), whose other columns of categories "
         "all have the dtype category, and in which no column of categories is constant."
     )
 
 
 def _fit(names: tuple[Any, ...], info: str) -> bool:
-    """Tell whether there is a name for each number that a column of named categories was seen to hold."""
+    """Tell whether each number that a column of named categories held in training has a name."""
     return not names or all(int(k) < len(names) for k in info.split(":"))
 
 

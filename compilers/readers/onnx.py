@@ -101,9 +101,9 @@ class _Graph:
 
 
 def _kind(model: Any, node: Any) -> str:
-    """Return the name of an operator as ONNX defines it; that of any other one is given with its domain.
+    """Return the name of an operator of ONNX itself; of any other operator words with its domain and version.
 
-    Domains may define operators of the same name, and so may the functions of a model; trees have another form since
+    Other domains, and functions of the model, may define operators of the same names. Trees have another form since
     version 5 of their domain.
     """
     kind, home = node.op_type, "" if node.op_type in _STANDARD else _LEARNING
@@ -117,7 +117,7 @@ def _kind(model: Any, node: Any) -> str:
 
 
 def _domain(owner: Any) -> str:
-    return "" if owner.domain == "ai.onnx" else owner.domain  # two names of one
+    return "" if owner.domain == "ai.onnx" else owner.domain  # two names of one domain
 
 
 def _not_read(kind: str) -> UnsupportedModelError:
@@ -166,7 +166,9 @@ def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ModelFileError(f"The words of an ONNX model should be UTF-8, but {data[:40]!r} was found.") from error
+        raise ModelFileError(
+            f"The words of an ONNX model should be UTF-8, but {data[:40]!r} was found; convert the model again."
+        ) from error
 
 
 def _tensor(tensor: Any) -> list[float]:
@@ -427,7 +429,7 @@ def _unscaled(value: float, offset: np.float32, scale: np.float32, *, strict: bo
     """Return the largest float32 that a scaler, which rounds twice, leaves on the left of a threshold."""
     if not scale > 0:
         raise UnsupportedModelError("An ONNX scaler multiplies by a number that is not positive, which is not read.")
-    # As numbers of float32 steps from zero, the first beyond the infinities: NaN, up to which nothing goes left.
+    # Numbers of float32 steps from zero. These two are one step beyond the infinities: NaN, where nothing goes left.
     low, high = -(_STEPS + 1), _STEPS + 1
 
     def goes_left(steps: int) -> bool:

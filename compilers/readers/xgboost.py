@@ -126,7 +126,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
     file, base = _file_of(_fitted(model))
     kind, labels = objective_kind(file), plain_labels(model.classes_)
     if kind == "sign" and len(labels) == 1:
-        labels = (0, 1)  # of one class too, predict gives 1 where the margin is above the threshold
+        labels = (0, 1)  # trained on one class, predict still gives 1 where the margin is above the threshold
     if kind == "identity" or (kind == "argmax" and len(labels) < 3):
         raise UnsupportedModelError(
             f"{type(model).__name__} with objective {file.objective!r} and {len(labels)} classes does not predict "

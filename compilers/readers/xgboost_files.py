@@ -260,7 +260,7 @@ def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
     orders = [_reachable(left, right) for left, right in zip(lefts, rights, strict=True)]
     inners = [order[left[order] != -1] for left, order in zip(lefts, orders, strict=True)]
     check_range(_joined([c[k] for c, k in zip(columns, inners, strict=True)]), n_columns, "split_indices")
-    # The library takes 1 for left and any other number for right, but writes no other than 0.
+    # The library takes 1 for left and any other number for right, but writes only 0 and 1.
     sides = [side[k] for side, k in zip(defaults, inners, strict=True) if side is not None]
     check_range(_joined(sides), 2, "default_left")
     _check_split_types(documents, inners, listed)
@@ -569,7 +569,7 @@ def _base_margins(file: XGBoostFile) -> tuple[float, ...]:
     return tuple(_logit(float(np.clip(np.float32(p), *_CLIPPED_TO)) if is_clipped else p) for p in scores)
 
 
-# Of a single class the library saves 0 or 1 since 3.1, which it cannot predict with before 3.2.
+# Trained on a single class, XGBoost saves 0 or 1 since 3.1. It can predict with these since 3.2, which clips them.
 _CLIPPED_SINCE = 3, 2
 _CLIPPED_TO = np.float32(1e-6), np.float32(1) - np.float32(1e-6)
 

@@ -42,8 +42,8 @@ Array = Any  # of Python integers
 class Joint:
     """A distribution, and the probability of every combination of states in proportion: an axis for each feature.
 
-    Features in different `blocks` do not depend on each other: how probable a value is that stays matters only where
-    one changes that is in its block.
+    Features in different `blocks` do not depend on each other: the probability of a value that stays matters only where
+    a feature in its block changes.
     """
 
     given: Any

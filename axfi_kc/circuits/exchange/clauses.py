@@ -127,9 +127,9 @@ def from_cnf(
 
     Notes
     -----
-    Linear. Gates take the place of auxiliary variables where clauses say nothing but what gate each one is, as those of
-    :func:`to_cnf` do; others are forgotten on a diagram, which is exponential at worst. Clauses that share variables
-    make a conjunction that is not decomposable: compile it before counting.
+    Linear where auxiliary variables are gates, as those of :func:`to_cnf` are: the gates take their place. Other
+    auxiliary variables are forgotten on a diagram, which is exponential at worst. Clauses that share variables make a
+    conjunction that is not decomposable: compile it before counting.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _of_file(
         domain = boolean_domain(names)
     if domain is None and not is_described(source):
         if not 1 <= n <= MOST_NAMES:  # a header is easily written
-            source.fail(-1, f"1 or more and at most {MOST_NAMES} variables without a domain", str(n), "pass domain=")
+            source.fail(-1, f"1 to {MOST_NAMES} variables without a domain", str(n), "pass domain=")
         domain = boolean_domain(_called(None, n))
     known = described_variables(source, domain, code)
     if len(known.bits) < n and is_described(source):  # what our own files have beyond the features' bits
@@ -187,7 +187,7 @@ def _without_auxiliary(clauses: Sequence[Sequence[int]], n: int, own: Variables,
         return circuit_of(nnf, own, account=account)
     if n > MOST_NAMES:  # a header is easily written
         raise CircuitError(
-            f"At most {MOST_NAMES} variables can be forgotten, but there are {n}; number those that occur."
+            f"At most {MOST_NAMES} variables can be forgotten, but there are {n}; number only those that occur."
         )
     extra = [Integer(f"aux{k} of the clauses", 0, 1) for k in range(n_bits + 1, n + 1)]
     whole = Grid(Domain([*own.grid.domain.features, *extra]), (*own.grid.axes, *map(Axis.of_values, extra)))

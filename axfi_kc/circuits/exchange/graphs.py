@@ -199,8 +199,8 @@ def from_networkx(graph: nx.DiGraph, domain: Domain | None = None) -> Circuit:
 
     Notes
     -----
-    Linear. Disjunctions are taken as they are; that their parts exclude each other is looked at by the first count
-    (:func:`axfi_kc.circuits.queries.determinism`).
+    Linear. Disjunctions are taken as they are; whether their parts exclude each other is checked before the first
+    count (:func:`axfi_kc.circuits.queries.determinism`).
 
     Examples
     --------

@@ -281,7 +281,7 @@ def _scanned_dddmp(source: Source) -> tuple[Sequence[str], FlatBdd | None]:
 
 
 def _positions(fields: Mapping[bytes, Sequence[bytes]]) -> list[int]:
-    """Return the position of each level among those that occur, -1 for others; nothing if the head does not tell."""
+    """Return the position of each level among those that occur, -1 for others; nothing if the head lacks them."""
     occur = fields.get(b".suppvarnames")
     if occur is None:
         return []

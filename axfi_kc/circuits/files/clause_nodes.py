@@ -1,4 +1,4 @@
-"""Clauses as nodes, and the gates among them, which auxiliary variables stand for."""
+"""Clauses as nodes, and the gates that auxiliary variables stand for."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def nnf_of_gates(clauses: _Clauses, n_bits: int, *, spend: Callable[[int], None]
     Parameters
     ----------
     clauses
-        Other variables are gates of those before them, as :func:`~axfi_kc.circuits.files.cnf.write_cnf` writes them.
+        As :func:`~axfi_kc.circuits.files.cnf.write_cnf` writes them.
     n_bits
-        The number of variables that the others are made of.
+        The number of plain variables; each later one is a gate of variables before it.
     spend
         Pays a step for each literal.
 
     Returns
     -------
     Nnf or None
-        None if some variable is not such a gate.
+        None if a later variable is not such a gate.
 
     Notes
     -----
-    Linear. Exact whatever program wrote the clauses: those of a gate say nothing but that its variable is equivalent to
-    it, so that forgetting the variable is to put the gate in its place.
+    Linear. Exact for the clauses of any program: those of a gate only say that its variable is equivalent to it, so
+    forgetting the variable puts the gate in its place.
     """
     spend(sum(map(len, clauses)))
     found = _gates_and_others(clauses, n_bits)
@@ -70,7 +70,7 @@ class _Nodes:
         return self._node_of[literal]
 
     def clause(self, clause: Sequence[int]) -> int:
-        """Return the node of a clause; of gates it is their disjunction, as it was written."""
+        """Return the node of a clause; where it has gates, the disjunction as it was written."""
         if any(abs(literal) > self.nnf.n_variables for literal in clause):
             return self.nnf.add(DISJUNCTION, [self._literal(literal) for literal in clause])
         node = self.nnf.add(DISJUNCTION, ())

@@ -257,7 +257,7 @@ def read_cnf(
     source = Source(path, budget=budget)
     known = variables or described_variables(source, domain, code)
     own, spend = tuple(bit for bit in known.bits if bit is not None), source.account.spend
-    # our own files say what the features are, and have variables of their own beyond these
+    # Our own files describe the features, and may have auxiliary variables beyond their bits.
     n, clauses = _parse(source, len(known.bits), more=variables is None and is_described(source))
     if n == len(own):
         return circuit_of(nnf_of_clauses(clauses, n, spend=spend), known, account=source.account)
@@ -271,7 +271,7 @@ def read_cnf(
 
 
 def _parse(source: Source, n_bits: int, *, more: bool = False) -> tuple[int, list[list[int]]]:
-    """Return the number of variables that a file names, `n_bits` or else `more`, and its clauses."""
+    """Return the number of variables in a file, `n_bits` or, with `more`, above it, and its clauses."""
     header: list[int] | None = None
     clauses: list[list[int]] = [[]]
     for number, line in source.numbered():
@@ -406,7 +406,7 @@ def compile_with_dsharp(
             raise CircuitError("A file of clauses does not say what its variables mean; pass variables=.")
         n, found = read_clauses(Source(problem, budget=budget))
         return compile_clauses_with_dsharp(CountingProblem.of(found, n), variables, budget=_rest(watch, budget))
-    # what is set stays set, and is nothing that dsharp must know
+    # What is set stays set, and dsharp compiles the rest.
     free = replace(problem, grid=unset(problem.grid)) if problem.grid.fixed else problem
     clauses, n = clauses_of(free, code=code)
     known = Variables.of_code(free.grid, code=code).with_auxiliary(n)
@@ -440,9 +440,9 @@ def compile_clauses_with_dsharp(
 
 
 def _unfinished(ended: subprocess.CompletedProcess[bytes], budget: Budget | None) -> AxfiError:
-    """Return what to say of a dsharp that wrote no circuit.
+    """Return the error for a dsharp that wrote no circuit.
 
-    Where memory ends, it ends with SIGABRT and says std::bad_alloc, or the system kills it.
+    Without memory it ends with SIGABRT and the message std::bad_alloc, or the system kills it.
     """
     if b"bad_alloc" in ended.stderr or ended.returncode == -9:
         limit = "" if budget is None or budget.bytes is None else f" within the budget of {budget.bytes} bytes"
@@ -457,9 +457,9 @@ def _unfinished(ended: subprocess.CompletedProcess[bytes], budget: Budget | None
 
 
 def _read(source: Source, variables: Variables) -> Circuit:
-    """Return the circuit that dsharp wrote of clauses that are not all always true."""
+    """Return the circuit that dsharp wrote, given at least one clause that is not always true."""
     if source.lines[0].startswith(b"nnf 0 "):
-        # It calls a theory of 1,024 variables or more false by writing no node: 0 * 2**1024 is no number in its floats.
+        # False: of 1,024 variables and more it then writes no node, since 0 * 2**1024 is NaN in its floats.
         return CircuitBuilder(variables.grid).circuit(CircuitBuilder.false)
     nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
     if nnf.n_variables > len(variables.bits) or (node := undecomposable(nnf, account=source.account)) is not None:

@@ -195,9 +195,9 @@ def read_counting_problem(path: FilePath, *, budget: Budget | None = None) -> Co
     Linear. Numbers are exact: decimals, powers of ten and fractions. Where a line ``c t`` says the track, weights or a
     projection that do not belong to it are not used; otherwise all that is there is.
 
-    A file that was cut off is refused, with one exception: no number in a file says how many lines of weights, of a
-    track or of a projection there are (but for the third one of ``p pcnf``). Where such lines come after the clauses,
-    those at the end can be missing without a trace; lines before the clauses are safe.
+    A file that was cut off is refused, with one exception. Lines of weights, of a track or of a projection are not
+    counted in the file (only the third number of ``p pcnf`` counts the variables shown): where they come after the
+    clauses, the last of them can be missing unnoticed. Lines before the clauses are safe.
 
     Examples
     --------

@@ -114,8 +114,8 @@ class _Lines:
     def _check_whole(self) -> None:
         """Raise where lines are missing.
 
-        d4 writes a node, then for each child all below it and the arc to it. So its files end in an arc of the root,
-        and only then may a node to which no arc leads be a dead one of d4's: elsewhere its arc was cut off.
+        d4 writes a node, then for each child all below it and the arc to it. So whole files end with an arc of the
+        root, and a node to which no arc leads is a dead one of d4's. In other files its arc was cut off.
         """
         bare = next((k for k in self.kind_of if k not in self.arcs_of and k not in self.is_leaf), None)
         if bare is not None:
@@ -148,8 +148,7 @@ def parse_d4(source: Source, *, n_variables: int) -> Nnf:
 def d4_lines(nnf: Nnf) -> list[str]:
     """Return the lines of a file in d4's dialect; conjunctions of literals and at most one gate become arcs."""
     ends = _ends(nnf)
-    # A node that becomes an arc has no number. The root has one arc, in the last line, as d4 has it: a file that was
-    # cut anywhere lacks it.
+    # A node that becomes an arc has no number. The root has one arc, in the last line: a file that was cut lacks it.
     named = [node for node in reversed(range(len(nnf.kinds))) if ends[node] == (node,)]
     number = {_TOP: _ROOT} | {node: k for k, node in enumerate(named, _ROOT + 1)}
     number[_TRUE] = len(number) + 1
@@ -229,9 +228,9 @@ def read_nnf(
     of one feature in different parts of a conjunction make a circuit that is not decomposable in the features,
     which linear counting refuses: make an ordered diagram of it.
 
-    Files that were cut short are refused. Of c2d's, the header counts nodes and edges, and the last line needs its end
-    if its last number could go on. d4 counts nothing: a file that ends right before an arc of a root with several of
-    them, to a node that other arcs lead to, cannot be told from a whole one.
+    Files that were cut short are refused. The header of c2d's files counts nodes and edges, and a last line without its
+    end is refused where its last number could have more digits. d4's files count nothing: a file that lacks only the
+    last arcs of a root with several arcs, to nodes that other arcs lead to as well, cannot be told from a whole one.
 
     Examples
     --------
@@ -330,7 +329,7 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
 
 
 def _edge_counts(n: int) -> tuple[int, ...]:
-    """Return what headers say of n edges: dsharp counts one too many where its root had one child, ddnnife says 0."""
+    """Return the counts of n edges in headers: dsharp's is one more if its root had one child, ddnnife's is 0."""
     return 0, n, n + 1
 
 

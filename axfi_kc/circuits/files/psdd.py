@@ -66,8 +66,9 @@ def read_psdd(
 
     Notes
     -----
-    Linear in the files. Headers that count nodes, and those that count elements too, as Juice's do, are read alike. A
-    last line without its end is read if it has one element, whose probability is 1; elsewhere digits may be missing.
+    Linear in the files. A header may count nodes, or nodes and elements together, as those of Juice do. A last line
+    without its end is read if it has one element, whose probability is 1; otherwise it is refused, as digits may be
+    missing.
 
     Examples
     --------

@@ -86,11 +86,11 @@ class Source:
 
     @property
     def is_ended(self) -> bool:
-        """Whether the last word is followed by something, so that it is whole; that of a file that was cut is not."""
+        """Whether white space follows the last word; without it, the file may have been cut inside the word."""
         return not self.data or self.data[-1:].isspace()
 
     def require_end(self, line: int) -> None:
-        """Raise if line number `line` is the last one and not ended: digits may be missing that nothing else tells."""
+        """Raise if line number `line` is the last one and not ended: digits of it may be missing."""
         if line == len(self.lines) - 1 and not self.is_ended:
             self.fail(
                 line,

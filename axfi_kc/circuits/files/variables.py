@@ -405,7 +405,7 @@ def check_same_domain(name: str, given: Domain, described: Domain) -> None:
     Raises
     ------
     ModelFileError
-        That says what differs first: features of the same values may have other columns, which are not printed.
+        If they differ. It names the first difference, which may be one of columns: domains do not print these.
     """
     if given != described:
         raise ModelFileError(
@@ -424,10 +424,10 @@ def _difference(given: Domain, described: Domain) -> str:
         if mine.kind != other.kind:
             return f"feature {mine.name!r} is {other.kind} in the file and {mine.kind} in the domain"
         for name in (entry.name for entry in fields(mine) if entry.compare):
-            here, there = quoted(getattr(mine, name)), quoted(getattr(other, name))
-            if getattr(mine, name) != getattr(other, name):
+            here, there = getattr(mine, name), getattr(other, name)
+            if here != there:
                 words = _WORDS.get(name, f"the {name}")
-                return f"feature {mine.name!r} has {words} {there} in the file and {here} in the domain"
+                return f"feature {mine.name!r} has {words} {quoted(there)} in the file and {quoted(here)} in the domain"
     return "the domain has rules or a joint distribution, which files of circuits do not hold"
 
 

@@ -86,7 +86,7 @@ def best_points(
     Parameters
     ----------
     circuit
-        Decomposable and, if k is above 1, deterministic, as a point might be listed twice.
+        Decomposable. If k is above 1, also deterministic, so that no point is listed twice.
     k
         How many; there may be fewer, as points that are worth nothing are left out.
     worths, given, budget
@@ -95,8 +95,8 @@ def best_points(
     Raises
     ------
     CircuitError
-        If k is no whole number from 1 up, the worths do not fit, or the circuit is not decomposable, or, with k above
-        1, seen not to be deterministic.
+        If k is not a whole number from 1 up, the worths do not fit, or the circuit is not decomposable. If k is above
+        1: if the circuit is seen not to be deterministic.
 
     Notes
     -----

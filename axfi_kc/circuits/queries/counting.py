@@ -177,9 +177,9 @@ def count(circuit: Form, *, fixed: Collection[int] = (), check: bool = False, bu
     Notes
     -----
     Linear in the circuit, in arithmetic operations on exact integers. Decomposability is always
-    checked. That the circuit is deterministic is looked at before the first count: what literals or a short search
-    refute is refused, and a warning says so once where they leave it open. With `check` set it is not looked
-    at but counted again, which may take exponential time.
+    checked. Determinism is checked before the first count, by literals and a short search: a circuit that they refute
+    is refused, and where they leave it open, a warning says so once. With `check` set the circuit is counted a second
+    way instead, which may take exponential time.
     """
     circuit = circuit_in(circuit)
     worths = point_worths(circuit, fixed)
@@ -195,7 +195,7 @@ def count(circuit: Form, *, fixed: Collection[int] = (), check: bool = False, bu
         again = recount(circuit, worths, budget=None if budget is None else account.rest())
         note_recount(circuit, agrees=again == found)
         if again != found:
-            require_deterministic(circuit, "counting")
+            require_deterministic(circuit, "counting")  # which refuses it now
     return found
 
 

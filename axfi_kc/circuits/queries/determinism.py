@@ -6,8 +6,6 @@ the output of top-down compilers. Where they do not, the conjunction of two part
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,7 +17,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Form, Notes, circuit_in, flat_of
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.recounting import DEFAULT_BUDGET, Residuals, cell_classes
-from axfi_kc.errors import AxfiWarning, BudgetError, CircuitError
+from axfi_kc.errors import BudgetError, CircuitError, warn_caller
 
 __all__ = [
     "Determinism",
@@ -31,16 +29,14 @@ __all__ = [
     "note_doubtful",
     "note_like",
     "note_recount",
-    "refuted",
     "require_deterministic",
-    "say_unproved",
 ]
 
 
 # beside the circuits: who made one in a way that shows it may know more than its nodes tell
 _NOTED: Notes[bool] = Notes()
 _DOUBTED: Notes[bool] = Notes()
-_SETTLED: Notes[bool] = Notes()  # not proved: True if that was said, or a second count agreed; False if one did not
+_SETTLED: Notes[bool] = Notes()  # not proved: True after the warning, or if a second count agreed; False if one did not
 _FEW_STEPS = Budget(nodes=20_000)
 _FEW_PAIRS = 200_000  # of parts that literals must tell apart before the first count
 _LITERALS = 256  # nodes of one part that are looked through for literals
@@ -118,23 +114,23 @@ def note_deterministic(circuit: Circuit) -> None:
 
 
 def note_like(circuit: Circuit, *sources: Circuit) -> Circuit:
-    """Return a circuit, noted to be deterministic if those that it was made of are, which its making kept."""
+    """Note that a circuit is deterministic if all those that it was made of are, and return it."""
     if all(is_noted(source) or not (source.kinds == OR).any() for source in sources):
         note_deterministic(circuit)
     return circuit
 
 
 def claim_deterministic(circuit: Circuit, operation: str = "counting") -> None:
-    """Note that a circuit is deterministic because the caller says so, unless a glance refutes it (a CircuitError)."""
+    """Note that a circuit is deterministic, on the word of the caller; raise CircuitError if a glance refutes it."""
     if not is_noted(circuit):
         found = _glance(circuit)
         if found.verdict == "refuted":
-            raise refuted(circuit, found, operation)
+            raise _refuted(circuit, found, operation)
         note_deterministic(circuit)
 
 
 def note_recount(circuit: Circuit, *, agrees: bool) -> None:
-    """Note whether counting another way gave the number of the linear count, which then counts no point twice."""
+    """Note whether counting another way gave the same number as the linear count."""
     _SETTLED[circuit] = agrees
 
 
@@ -151,12 +147,12 @@ def note_doubtful(circuit: Circuit) -> None:
 def require_deterministic(circuit: Circuit, operation: str) -> None:
     """Raise CircuitError, in the name of `operation`, if parts of some disjunction are seen to overlap.
 
-    Where a glance neither proves nor refutes it, a warning says so, once for each circuit: to prove it may take
-    exponential time. What is made by forgetting features is then refused instead, as its parts mostly overlap.
+    Where a glance leaves it open, a warning says so, once for each circuit: a proof may take exponential time. Circuits
+    in which features were forgotten are then refused instead, as their parts mostly overlap.
 
     Notes
     -----
-    Linear the first time, with a search of bounded length behind it; the answer is kept with the circuit.
+    Linear the first time, with a search of bounded length after it; the answer is kept with the circuit.
     """
     settled = _SETTLED.get(circuit)
     if settled is False:
@@ -165,16 +161,16 @@ def require_deterministic(circuit: Circuit, operation: str) -> None:
         return
     found = _glance(circuit)
     if found.verdict == "refuted":
-        raise refuted(circuit, found, operation)
+        raise _refuted(circuit, found, operation)
     if found.verdict == "proved":
         note_deterministic(circuit)
     elif _DOUBTED.get(circuit):
         raise refusal(operation, "a deterministic circuit, but features were forgotten in this one")
     else:
-        say_unproved(circuit)
+        _warn_unproved(circuit)
 
 
-def refuted(circuit: Circuit, found: Determinism, operation: str) -> CircuitError:
+def _refuted(circuit: Circuit, found: Determinism, operation: str) -> CircuitError:
     """Return the error that names a point at which two parts of a disjunction hold."""
     cells, tested = found.witness or (), set(circuit.features.tolist())
     places = enumerate(zip(circuit.grid.axes, cells, strict=True))
@@ -184,20 +180,14 @@ def refuted(circuit: Circuit, found: Determinism, operation: str) -> CircuitErro
     )
 
 
-def say_unproved(circuit: Circuit) -> None:
+def _warn_unproved(circuit: Circuit) -> None:
     """Warn, once for each circuit, that its points may be counted more than once."""
     if _SETTLED.get(circuit) is None:
         _SETTLED[circuit] = True
-        frame, depth = sys._getframe(), 1
-        # The line to point to is the caller's own, the first outside this library.
-        while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "axfi_kc":
-            frame, depth = frame.f_back, depth + 1
-        warnings.warn(
+        warn_caller(
             f"Whether the parts of disjunctions exclude each other is neither proved nor refuted for {circuit!r}; if "
             "some overlap, its counts are too large, so ask queries.determinism with a larger budget, count with "
-            "check=True, or compile it into mdd.",
-            AxfiWarning,
-            stacklevel=depth,
+            "check=True, or compile it into mdd."
         )
 
 
@@ -220,17 +210,18 @@ def is_deterministic(circuit: Form, *, budget: Budget | None = None) -> bool:
 
 
 def _glance(circuit: Circuit) -> Determinism:
-    """Say what literals tell of a circuit's disjunctions, and short searches where they do not."""
+    """Return what literals show of a circuit's disjunctions, and short searches where literals do not suffice."""
     account = Account(_FEW_STEPS, goal="glance at disjunctions")
     unknown = None
     try:
         for node, a, b in _undecided(circuit, account, most_pairs=_FEW_PAIRS):
             both = _conjunction_of(circuit, a, b, account)
-            witness = None if both is None else _Search(both, account.rest()).common_point(both.root, both.root)
-            if witness is not None:
-                return Determinism("refuted", node, witness)
             if both is None:
                 unknown = node if unknown is None else unknown
+                continue
+            witness = _Search(both, account.rest()).common_point(both.root, both.root)
+            if witness is not None:
+                return Determinism("refuted", node, witness)
     except BudgetError:
         return Determinism("unchecked", unknown)
     return Determinism("proved" if unknown is None else "unchecked", unknown)

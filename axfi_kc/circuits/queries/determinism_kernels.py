@@ -10,7 +10,7 @@ from axfi_kc.compiled import flat_kernel
 __all__ = ["mark_unseparated"]
 
 
-_NEVER = -(np.int64(1) << np.int64(40))  # so few parts that no more of them make it enough
+_NEVER = -(np.int64(1) << np.int64(40))  # a count so low that it never reaches the number of parts
 
 
 @flat_kernel()
@@ -50,7 +50,7 @@ def mark_unseparated(
                 at += 1
                 begin, end = offsets[below], offsets[below + 1]
                 if kinds[below] == DECISION and last_parts[features[below]] < part:
-                    # Of several literals of one feature, the first alone is right, if not all that follows.
+                    # Where a part has several literals of one feature, the first is enough: each of them is implied.
                     feature = features[below]
                     if last_parts[feature] < first:
                         counts[feature] = 0

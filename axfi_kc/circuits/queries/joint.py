@@ -67,7 +67,7 @@ def _mixture(distribution: Mixture) -> list[TableProduct] | None:
 
 
 def _refined(given: TableProduct, places: Sequence[Places]) -> TableProduct:
-    """Return a product of tables over finer states: each has the entry of its coarser one, times its part of it."""
+    """Return a product of tables over finer states: the entry of the coarser state, times the part of it."""
     numbers = [[state for state, _ in own] for own in places]
     factors = []
     for factor in given.factors:

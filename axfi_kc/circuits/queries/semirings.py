@@ -133,8 +133,8 @@ def semiring_value(
     Raises
     ------
     CircuitError
-        If the worths do not fit the cells, or the circuit is not decomposable, or seen to count points twice where that
-        matters.
+        If the worths do not fit the cells, or the circuit is not decomposable. If `plus` is not idempotent: if points
+        are seen to be counted twice.
 
     Notes
     -----
@@ -166,7 +166,7 @@ def semiring_value(
 
 
 def _is_idempotent(semiring: Semiring[Any]) -> bool:
-    """Tell whether ``a plus a`` is `a`, which follows from one plus one: points may then be met twice."""
+    """Tell whether ``a plus a`` is always `a`, as it is if ``one plus one`` is `one`: points may then be met twice."""
     one = semiring.one
     return bool(np.array_equal(called(semiring.plus, "plus", one, one), one))
 

@@ -163,8 +163,8 @@ def ddnnf_of(
         Of any kind. One that is decomposable and evidently deterministic
         (:func:`axfi_kc.circuits.queries.determinism`) is kept; any other one becomes an ordered diagram first.
     deterministic
-        Whether it is known to be deterministic, as the circuit of an SDD is; only what a glance refutes is then
-        refused.
+        Whether it is known to be deterministic, as the circuit of an SDD is. It is then refused only if a short check
+        refutes it.
     smooth
         Whether to let all parts of a disjunction, and all arcs of a decision, speak about the same
         features; this makes it larger.

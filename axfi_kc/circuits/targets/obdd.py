@@ -79,9 +79,9 @@ class Obdd(Counted):
         weakref.finalize(self, self._held.clear)
 
     def __reduce__(self) -> tuple[Callable[..., Obdd], tuple[Circuit]]:
-        """Return how copies and other processes make the diagram again, since dd's managers stay where they are.
+        """Return how copies and other processes make the diagram again, since managers of dd cannot be copied.
 
-        Code and order make it the same one, node by node; it gets a manager of its own.
+        Code and order give the same diagram, node by node, in a manager of its own.
         """
         again = partial(obdd_of, code=self.code, order=self.order, backend=self.backend)
         return again, (self.to_circuit(),)

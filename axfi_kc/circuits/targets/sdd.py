@@ -100,9 +100,9 @@ class Sdd(Counted):
         weakref.finalize(self, _released, self._held)
 
     def __reduce__(self) -> tuple[Callable[..., Sdd], tuple[Circuit]]:
-        """Return how copies and other processes make the diagram again, since PySDD's managers stay where they are.
+        """Return how copies and other processes make the diagram again, since managers of PySDD cannot be copied.
 
-        Code and vtree make it the same one, node by node; it gets a manager of its own.
+        Code and vtree give the same diagram, node by node, in a manager of its own.
         """
         return partial(sdd_of, code=self.code, vtree=self.feature_vtree), (self.to_circuit(),)
 

@@ -149,7 +149,7 @@ class LinearEngine:
         account.spend(len(words))
         totals, wholes, divisors = self._weighed(tasks, starts, words, weights, account)
         found = Found(located[1], starts, words, totals, wholes, weights, divisors)
-        if account.can_end:  # a smaller radius has to be found if there is no time for that
+        if account.can_end:  # now, so that a smaller radius is found if there is no time for it
             found.scale(account)
         return found
 

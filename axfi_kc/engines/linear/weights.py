@@ -83,7 +83,7 @@ class SideWeigher:
         ``"ratio"`` or ``"count"``.
     unit
         What numbers of the side are divided by to get scores. Where features are scaled, nearly all digits of a
-        swing are the unit's; divided by it once per CXp and not once per feature, integers stay short.
+        swing come from the unit; integers stay short because they are divided by it once per CXp, not per feature.
 
     Attributes
     ----------

@@ -270,7 +270,7 @@ def _check_exclusive(circuits: Sequence[Circuit]) -> None:
     whole = build.circuit(build.disjunction(roots))
     found = queries.determinism(circuits[0] if len(circuits) == 1 else whole, budget=_CHECKED)
     for circuit in circuits if found.verdict == "unchecked" else ():
-        require_deterministic(circuit, "counting")  # which warns where it is not proved of one by itself
+        require_deterministic(circuit, "counting")  # which warns where one alone is not proved
     # Two circuits that are the same node leave nothing to search for.
     if found.verdict == "refuted" or len(set(roots)) < len(roots):
         cells = found.witness or next(queries.cell_models(whole))

@@ -42,7 +42,7 @@ def form_of(model: Any, domain: Domain) -> Form | None:
     if library_of(model) is not None:
         try:
             found = _read(model, domain, columns_of(domain))
-        except (LookupError, OverflowError, TypeError, ValueError):  # NaN is no Fraction, and a damaged dump no tree
+        except (LookupError, OverflowError, TypeError, ValueError):  # of NaN, or of a damaged dump
             return None
         return None if found is None or not found.fits(domain) else found
     if hasattr(model, "parts") and hasattr(model, "denominator"):

@@ -54,7 +54,7 @@ def _document(model: Any) -> Any:
         path = Path(folder) / "model.json"
         try:
             model.save_model(str(path), format="json")
-        except Exception:  # the library's own: it cannot
+        except Exception:  # CatBoost's own errors: it cannot write this model
             return None
         return json.loads(path.read_text(encoding="utf-8"))
 

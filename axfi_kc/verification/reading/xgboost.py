@@ -145,5 +145,5 @@ def _rule(model: Any, objective: str, n_scores: int) -> Rule:
     classes = getattr(model, "classes_", None)
     labels = tuple(range(number)) if classes is None else tuple(np.asarray(classes).tolist())
     if number == 2 and len(labels) == 1:
-        labels = (0, 1)  # what predict gives of one class as well
+        labels = (0, 1)  # what predict gives, though trained on one class
     return Rule("largest" if objective in _MULTI else "above", labels)
