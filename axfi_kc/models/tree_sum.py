@@ -335,7 +335,7 @@ class TreeSum(GriddedModel):
         leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
         values = np.concatenate([t.values for t in trees]).astype(np.float64)[is_leaf]
         scores = [_ZERO] * values.shape[1] if base is None else list(base)
-        _check_finite("base scores", [b for b in scores if isinstance(b, float | np.floating)])
+        _check_finite("base scores", [float(b) for b in scores if isinstance(b, float | np.floating)])
         return cls(
             grid=grid,
             tree_offset=offsets,

@@ -486,6 +486,8 @@ def read_xgboost(
     -----
     The margin of a ``base_score`` that is a probability is computed in float32, as the library
     does, with a logarithm that is rounded correctly; C's ``logf`` may differ in the last place.
+    XGBoost 3.2 and later clip that probability to between 1e-6 and 1 - 1e-6, so it is clipped for
+    files that they wrote.
     Sums are exact where the library rounds to float32, and ``margin > 0`` is exact where it
     rounds the probability: there, margins below about 1e-7 give exactly 0.5 and the first class.
 
