@@ -93,6 +93,11 @@ def _way(model: Any, domain: Domain, column: int, n_features: int) -> _Step | in
 
 
 def _by_cuts(feature: Feature, column: int, cuts: npt.NDArray[np.float64]) -> tuple[_Step | int, Split]:
+    if not (np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()):
+        raise UnsupportedModelError(
+            f"The cuts of feature {feature.name!r} should be finite numbers in ascending order, but they are not; "
+            "train the model again."
+        )
     first, last = 0, len(cuts)
     if not isinstance(feature, Categorical):
         # Cuts outside the bounds tell no values of the domain apart.

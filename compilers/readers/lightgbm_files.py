@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +40,8 @@ _CATEGORICAL, _DEFAULT_LEFT, _ZERO_IS_MISSING = 1, 2, 4
 _MISSING_TYPE = 12
 _WORD = 32
 _MOST_SCORES = 100_000
+_MOST_LINES = 22  # of a tree
+_T = TypeVar("_T", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +83,14 @@ def parse_lightgbm(text: str) -> LightGBMText:
             raise ValueError("no line 'end of trees', so it was cut off")
         _check_sizes(entries, blocks)
         names = tuple(entries["feature_names"].split(" "))
-        n_scores = int(entries["num_tree_per_iteration"])
-        if not 1 <= n_scores <= _MOST_SCORES or int(entries["num_class"]) != n_scores:
-            raise ValueError(f"{n_scores} trees per iteration, and num_class {entries['num_class']}")
+        n_scores = _number(entries, "num_tree_per_iteration")
+        if not 1 <= n_scores <= _MOST_SCORES or _number(entries, "num_class") != n_scores or len(blocks) % n_scores:
+            raise ValueError(f"{len(blocks)} trees, {n_scores} per iteration, and num_class {entries['num_class']}")
         infos = entries["feature_infos"].split(" ")
-        if {len(infos), int(entries["max_feature_idx"]) + 1} != {len(names)}:
-            top = entries["max_feature_idx"]
+        top = _number(entries, "max_feature_idx")
+        if {len(infos), top + 1} != {len(names)}:
             raise ValueError(f"{len(names)} names of columns, {len(infos)} descriptions, and max_feature_idx {top}")
-        trees = tuple(_tree(_entries(block.partition("\n\n")[0]), len(names)) for block in each_tree(blocks))
+        trees = tuple(_tree(_lines_of(block), len(names)) for block in each_tree(blocks))
         if "\npandas_categorical:" not in rest:
             _check_unnamed(trees)
         return LightGBMText(
@@ -114,11 +117,31 @@ def _entries(block: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
+def _lines_of(block: str) -> dict[str, str]:
+    """Return the entries of a tree, which ends with a blank line; the library looks for no more than so many."""
+    _, *lines = block.partition("\n\n")[0].split("\n")
+    if len(lines) > _MOST_LINES or not all("=" in line for line in lines):
+        raise ValueError("lines of a tree that are no entries, or too many")
+    return _entries("\n".join(lines))
+
+
+def _number(entries: Mapping[str, str], key: str) -> int:
+    (found,) = _numbers(entries[key], int)
+    return found
+
+
+def _numbers(text: str, kind: type[_T]) -> tuple[_T, ...]:
+    """Return the numbers of a list, in ASCII; Python takes 1_0 for ten."""
+    if "_" in text or not text.isascii():
+        raise ValueError(f"no numbers: {text[:40]!r}")
+    return tuple(map(kind, text.split()))
+
+
 def _check_sizes(entries: Mapping[str, str], blocks: list[str]) -> None:
     """Raise a ValueError unless the trees are as many and as long as the text says, by which LightGBM finds them."""
     sizes = entries.get("tree_sizes")
     found = [len(f"Tree={block}\n".encode()) for block in blocks]
-    if sizes is not None and list(map(int, sizes.split())) != found:
+    if sizes is not None and list(_numbers(sizes, int)) != found:
         raise ValueError(f"{len(found)} trees, which are not as many or as long as tree_sizes says")
 
 
@@ -138,30 +161,40 @@ def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
             "Expected a LightGBM model with constant leaves, but this one has linear trees; "
             "train it without linear_tree."
         )
-    kinds = [int(k) for k in entries["decision_type"].split()]
-    threshold = tuple(float(t) for t in entries["threshold"].split())
-    # Sets of categories are bits in words of 32; boundaries say which words belong to which split.
-    bounds, words = ([int(k) for k in entries.get(key, "").split()] for key in ("cat_boundaries", "cat_threshold"))
-    if int(entries["num_cat"]) != max(len(bounds) - 1, 0):
-        raise ValueError(f"{entries['num_cat']} sets of categories, but {len(bounds)} boundaries")
+    kinds, threshold = _numbers(entries["decision_type"], int), _numbers(entries["threshold"], float)
+    if not all(0 <= kind < _MISSING_TYPE for kind in kinds):
+        raise ValueError(f"no types of decisions: {entries['decision_type'][:40]!r}")
+    sets = _sets(entries)
     tree = LightGBMTree(
-        column=tuple(int(c) for c in entries["split_feature"].split()),
+        column=_numbers(entries["split_feature"], int),
         threshold=threshold,
         members=tuple(
             # At a categorical split the threshold is the number of the set.
-            _bits(words[bounds[int(t)] : bounds[int(t) + 1]]) if kind & _CATEGORICAL else None
+            sets[int(t)] if kind & _CATEGORICAL else None
             for kind, t in zip(kinds, threshold, strict=True)
         ),
         zero_is_missing=tuple(kind & _MISSING_TYPE == _ZERO_IS_MISSING for kind in kinds),
         nan_goes_left=tuple(_nan_goes_left(kind, t) for kind, t in zip(kinds, threshold, strict=True)),
-        left=tuple(int(k) for k in entries["left_child"].split()),
-        right=tuple(int(k) for k in entries["right_child"].split()),
-        leaves=tuple(float(x) for x in entries["leaf_value"].split()),
+        left=_numbers(entries["left_child"], int),
+        right=_numbers(entries["right_child"], int),
+        leaves=_numbers(entries["leaf_value"], float),
     )
-    if int(entries["num_leaves"]) != len(tree.leaves):
+    if _number(entries, "num_leaves") != len(tree.leaves):
         raise ValueError(f"{entries['num_leaves']} leaves, but {len(tree.leaves)} values")
     _check(tree, n_columns)
     return tree
+
+
+def _sets(entries: Mapping[str, str]) -> dict[int, frozenset[int]]:
+    """Return the sets of categories by their numbers: bits in words of 32, which boundaries share out."""
+    if _number(entries, "num_cat") == 0:
+        return {}
+    bounds, words = (_numbers(entries[key], int) for key in ("cat_boundaries", "cat_threshold"))
+    if len(bounds) != _number(entries, "num_cat") + 1 or [0, *sorted(bounds[1:-1]), len(words)] != list(bounds):
+        raise ValueError(f"no boundaries of {entries['num_cat']} sets in {len(words)} words: {bounds}")
+    if not all(0 <= word < 1 << _WORD for word in words):
+        raise ValueError(f"no words of {_WORD} bits: {words}")
+    return {k: _bits(words[a:b]) for k, (a, b) in enumerate(pairwise(bounds))}
 
 
 def _nan_goes_left(kind: int, threshold: float) -> bool:
@@ -196,7 +229,7 @@ def _check(tree: LightGBMTree, n_columns: int) -> None:
         raise ValueError("a node that the root does not reach")
 
 
-def _bits(words: list[int]) -> frozenset[int]:
+def _bits(words: Sequence[int]) -> frozenset[int]:
     return frozenset(k for k in range(len(words) * _WORD) if words[k // _WORD] >> k % _WORD & 1)
 
 

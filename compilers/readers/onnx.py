@@ -35,6 +35,7 @@ _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
 _WHOLE = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
 _NUMPY: dict[int, Any] = {_FLOAT: np.float32, _DOUBLE: np.float64, _WHOLE[0]: np.int64, _WHOLE[1]: np.int32}
 _LABELS: dict[int, Any] = {_WHOLE[0]: int, _WHOLE[1]: int, onnx.TensorProto.BOOL: bool, _FLOAT: float, _DOUBLE: float}
+_LARGEST_POWER = 127  # of two, that float32 holds
 _STEPS = 0x7F800000  # of float32 numbers from zero to infinity
 _FAR = 1 << 8  # integers within which those are that round to the same float32, up to 2**32
 _OPERATORS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "LinearClassifier", "LinearRegressor")
@@ -96,8 +97,15 @@ class _Graph:
         if all(widths):
             names = [info.name for info in self.inputs] if len(widths) > 1 and set(widths) == {1} else None
             check_columns(domain, sum(w or 0 for w in widths), names)
-        if self.kind in _WHOLE:
-            _check_whole(domain)
+        if any(info.type.tensor_type.elem_type in _WHOLE for info in self.inputs):
+            _check_whole(domain)  # before any cast
+        if self.offset is not None and self.scale is not None:
+            sizes = {len(self.offset), len(self.scale)}
+            if sizes not in ({1}, {len(domain.columns)}):
+                raise ModelFileError(
+                    f"An ONNX scaler should have one offset and scale, or one each for {len(domain.columns)} columns, "
+                    f"but it has {len(self.offset)} and {len(self.scale)}."
+                )
 
 
 def _kind(model: Any, node: Any) -> str:
@@ -309,6 +317,8 @@ class _Ensemble:
         lists = (trees, numbers, found.feature, value, found.true, found.false, tracks)
         if not size or any(len(one) != size for one in lists) or len(found.place) != size:
             raise ModelFileError("The nodes of an ONNX tree ensemble should have as many entries in every list.")
+        if not {0, 1}.issuperset(tracks):
+            raise ModelFileError("Missing values of an ONNX tree ensemble should track true by 0 or 1.")
         return found
 
     def child(self, k: int, side: list[int]) -> int:
@@ -354,11 +364,20 @@ def _weights(
     return values, given
 
 
-def _tree_nodes(graph: _Graph, domain: Domain, ensemble: _Ensemble, values: npt.NDArray[np.float64]) -> list[TreeNodes]:
+def _tree_nodes(
+    graph: _Graph,
+    domain: Domain,
+    ensemble: _Ensemble,
+    values: npt.NDArray[np.float64],
+    given: npt.NDArray[np.bool_],
+) -> list[TreeNodes]:
     sides = [None if m == "LEAF" else _side(graph, domain, ensemble, k) for k, m in enumerate(ensemble.mode)]
     trees = []
     for root in ensemble.roots():
         nodes = ensemble.below(root)
+        bare = next((k for k in nodes if sides[k] is None and not given[k].any()), None)
+        if bare is not None:
+            raise ModelFileError(f"Node {bare} of an ONNX tree ensemble is a leaf, but it has no weight.")
         place, found = {k: n for n, k in enumerate(nodes)}, [sides[k] for k in nodes]
         ways = [(-1, -1) if s is None else _ways(ensemble, k, s[1]) for k, s in zip(nodes, found, strict=True)]
         children = [(-1, -1) if a < 0 else (place[a], place[b]) for a, b in ways]
@@ -453,27 +472,30 @@ def _trees_regressor(graph: _Graph, domain: Domain) -> TreeSum:
             "one target that is a sum or an average is read."
         )
     ensemble = _Ensemble.of(attributes)
-    values, _ = _weights(attributes, "target", ensemble, 1)
-    trees = _tree_nodes(graph, domain, ensemble, values)
+    trees = _tree_nodes(graph, domain, ensemble, *_weights(attributes, "target", ensemble, 1))
     many = len(trees) if how == "AVERAGE" else 1
     base = [Fraction(float(b)) * many for b in _numbers(attributes, "base_values")] or [Fraction(0)]
+    if len(base) > 1:
+        raise ModelFileError(f"An ONNX tree ensemble of one target has {len(base)} base values; it should have one.")
     return TreeSum.of(domain, trees, rule=Score(Fraction(1, many)), base=base)
 
 
 def _trees_classifier(graph: _Graph, domain: Domain) -> TreeSum:
     attributes, labels = graph.attributes, _labels(graph, "classlabels_int64s")
+    if len(labels) < 2:
+        raise ModelFileError(f"An ONNX classifier should have two labels at least, but it has {len(labels)}.")
     ensemble = _Ensemble.of(attributes)
     values, given = _weights(attributes, "class", ensemble, len(labels))
     used = np.flatnonzero(given.any(axis=0)).tolist()
     base = [Fraction(float(b)) for b in _numbers(attributes, "base_values")]
     if len(labels) == 2:
         threshold = _threshold(attributes, values[:, used], base)
-        trees = _tree_nodes(graph, domain, ensemble, values[:, used])
+        trees = _tree_nodes(graph, domain, ensemble, values[:, used], given)
         return TreeSum.of(domain, trees, rule=Positive((labels[0], labels[1])), base=[sum(base, -threshold)])
     _check_scored(attributes, ensemble, given)
     if base and len(base) != len(labels):
         raise ModelFileError(f"An ONNX tree ensemble has {len(base)} base values for {len(labels)} classes.")
-    trees = _tree_nodes(graph, domain, ensemble, values)
+    trees = _tree_nodes(graph, domain, ensemble, values, given)
     return TreeSum.of(domain, trees, rule=Argmax(labels), base=base or None)
 
 
@@ -550,6 +572,12 @@ def _columns_scaled(
     lost = max(
         sum((abs(w) * (r + abs(o)) for w, r, o in zip(row, reach, offsets, strict=True)), Fraction(0)) for row in slopes
     )
+    scaled = max(abs(s) * (r + abs(o)) for s, r, o in zip(scales, reach, offsets, strict=True))
+    if max(lost + max(map(abs, constants)), scaled) >= 1 << _LARGEST_POWER:
+        raise UnsupportedModelError(
+            "The ONNX linear model may reach numbers beyond float32, which a runtime takes for infinity; narrow the "
+            "domain, or train it on smaller numbers."
+        )
     return replace(model, precision=_SINGLE, column_error=8 * _UNIT * lost)
 
 

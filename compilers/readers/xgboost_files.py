@@ -193,6 +193,8 @@ def _model_of(booster: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
 def _base_score(text: Any, n_scores: int) -> tuple[float, ...]:
     items = str(text).removeprefix("[").removesuffix("]").split(",")
     try:
+        if "_" in str(text) or not str(text).isascii():  # Python takes 1_0 for ten
+            raise ValueError
         found = rounded([Literal(item) for item in items])
     except ValueError as error:
         raise ModelFileError(f"base_score should be a number or a list, but {str(text)[:40]!r} was found.") from error
@@ -249,6 +251,7 @@ def _category_names(encoding: Any) -> tuple[Any, ...]:
 
 def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
     """Return all trees; each entry is taken and checked for all of them together."""
+    _check_numbers(documents)
     lefts = int_lists(documents, "left_children")
     sizes = [len(left) for left in lefts]
     rights = int_lists(documents, "right_children", sizes)
@@ -271,6 +274,16 @@ def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
     leaves = [order[left[order] == -1] for left, order in zip(lefts, orders, strict=True)]
     check_finite(_joined([v[k].reshape(-1) for v, k in zip(values, leaves, strict=True)]), "leaf values")
     return tuple(map(_in_order, orders, lefts, rights, columns, thresholds, listed, values, defaults))
+
+
+def _check_numbers(documents: list[Any]) -> None:
+    """Raise unless trees come in the order of their numbers, by which the library places them."""
+    odd = next((k for k, tree in enumerate(documents) if isinstance(tree, dict) and tree.get("id", k) != k), None)
+    if odd is not None:
+        raise ModelFileError(
+            f"Tree {odd} of the model should have that number as its 'id', but it has {quoted(documents[odd]['id'])}; "
+            "save the model again."
+        )
 
 
 def _default_left(documents: list[Any], sizes: list[int]) -> list[Ints | None]:
@@ -474,6 +487,8 @@ def read_xgboost(
     -----
     The margin of a ``base_score`` that is a probability is computed in float32, as the library
     does, with a logarithm that is rounded correctly; C's ``logf`` may differ in the last place.
+    XGBoost 3.2 and later clip that probability to between 1e-6 and 1 - 1e-6, so it is clipped for
+    files that they wrote.
     Sums are exact where the library rounds to float32, and ``margin > 0`` is exact where it
     rounds the probability: there, margins below about 1e-7 give exactly 0.5 and the first class.
 

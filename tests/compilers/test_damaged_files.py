@@ -38,11 +38,12 @@ def cut_short(data: Any, read: Callable[[Any], Any], *, whole: Callable[[Any], A
     return same
 
 
-def lightgbm_text(columns: Any, target: Any = Y, **settings: Any) -> str:
+def lightgbm_text(columns: Any, target: Any = Y, *, categories: Any = "auto", **settings: Any) -> str:
     lgb = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
     given = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 3, "num_leaves": 4}
     given |= {"min_data_per_group": 1, "cat_smooth": 1.0}
-    return str(lgb.train({**given, **settings}, lgb.Dataset(columns, target), 3).model_to_string())
+    table = lgb.Dataset(columns, target, categorical_feature=categories)
+    return str(lgb.train({**given, **settings}, table, 3).model_to_string())
 
 
 def what_counts(text: LightGBMText) -> Any:
@@ -95,6 +96,7 @@ class TestLightGBM:
             (r"num_cat=0", "num_cat=1"),
             (r"num_class=1", "num_class=2"),
             (r"max_feature_idx=2", "max_feature_idx=1"),
+            (r"num_class=1\nnum_tree_per_iteration=1", "num_class=2\nnum_tree_per_iteration=2"),
         ],
     )
     def test_other_sizes(self, old: str, new: str) -> None:
@@ -102,6 +104,36 @@ class TestLightGBM:
         assert n_changes == 1
         with pytest.raises(ModelFileError, match="does not parse"):
             parse_lightgbm(changed)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (r"leaf_value=\S+", "leaf_value=1_0"),
+            (r"threshold=\S+", "threshold=\u0663"),
+            (r"decision_type=\d+", "decision_type=12"),
+            (r"decision_type=\d+", "decision_type=-1"),
+            (r"\nshrinkage=", "\nshrinkage:"),
+            (r"\nshrinkage=", "\nmore=" * 9 + "\nshrinkage="),
+            (r"cat_boundaries=0", "cat_boundaries=1"),
+            (r"cat_boundaries=.*", "cat_boundaries=0 9"),
+            (r"cat_threshold=\d+", "cat_threshold=4294967296"),
+            (r"cat_threshold=\d+", "cat_threshold=-1"),
+        ],
+    )
+    def test_what_the_library_reads_otherwise(self, old: str, new: str) -> None:
+        """Python's own numbers, lines that run into the next, and bits that no category has."""
+        numbers = X.copy()
+        numbers[:, 2] = (X[:, 2] - 3) / 2
+        text = lightgbm_text(numbers, categories=[2])
+        sized = re.sub("tree_sizes=.*\n", "", text)
+        assert parse_lightgbm(sized) == parse_lightgbm(text)
+        head, tree = sized.split("\nTree=", maxsplit=1)
+        at = re.search(r"\bnum_cat=[1-9]", tree) if "cat" in old else re.match("", tree)
+        assert at is not None
+        changed, n_changes = re.subn(old, new, tree[at.start() :], count=1)
+        assert n_changes == 1
+        with pytest.raises(ModelFileError, match="does not parse"):
+            parse_lightgbm(f"{head}\nTree={tree[: at.start()]}{changed}")
 
     def test_sizes_may_be_left_out(self) -> None:
         text = lightgbm_text(X)

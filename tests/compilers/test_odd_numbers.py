@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from fractions import Fraction
@@ -260,6 +261,26 @@ class TestXGBoostBase:
             learner["learner_model_param"]["base_score"] = share
             with pytest.raises(ModelFileError, match="should be a probability"):
                 ax.read_xgboost(json.dumps({"version": version, "learner": learner}).encode(), DOMAIN)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 1e308])
+def test_interpret(number: float) -> None:
+    glassbox = pytest.importorskip("interpret.glassbox", reason="interpret is not installed")
+    fitted = glassbox.ExplainableBoostingRegressor(interactions=0, outer_bags=1, max_rounds=20).fit(X, X[:, 0])
+    for place in ("leaf", "base", "cut"):
+        model = copy.deepcopy(fitted)
+        if place == "leaf":
+            model.term_scores_[0][2] = number
+        elif place == "base":
+            model.intercept_ = number
+        else:
+            model.bins_[0][0] = np.array([number, *model.bins_[0][0][1:]])
+        if place != "cut" and math.isfinite(number):
+            exact = ax.read_model(model, DOMAIN).predict(X.tolist())
+            assert [float(y) for y in exact] == pytest.approx(model.predict(X).tolist())
+            continue
+        with pytest.raises(UnsupportedModelError, match="should be finite numbers"):
+            ax.read_model(model, DOMAIN)
 
 
 def test_catboost_counts_borders_in_their_order(tmp_path: Any) -> None:

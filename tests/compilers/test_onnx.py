@@ -376,6 +376,8 @@ class TestDamaged:
             ("nodes_featureids", 0, -1, "which no input has"),
             ("nodes_nodeids", 1, 0, "as many entries"),
             ("nodes_values", 0, float("nan"), "holds nan"),
+            ("nodes_missing_value_tracks_true", 0, 2, "track true by 0 or 1"),
+            ("nodes_modes", 3, "LEAF", "has no weight"),
             ("class_weights", 0, float("inf"), "finite"),
             ("class_ids", 0, 5, "weight for score 5"),
             ("class_nodeids", 0, 77, "at node 77"),
@@ -391,6 +393,42 @@ class TestDamaged:
         for key, found in self.LISTS.items():
             with pytest.raises(ModelFileError):
                 self._read(**{key: found[:-1]})
+
+    def test_targets(self) -> None:
+        lists = random_trees(np.random.default_rng(0), n_trees=2, n_scores=1, prefix="target")
+        with pytest.raises(ModelFileError, match="it should have one"):
+            ax.read_model(made("TreeEnsembleRegressor", n_targets=1, base_values=[0.5, 1.0], **lists), DOMAIN)
+
+    def test_labels(self) -> None:
+        for labels in ([], [5]):
+            model = made("TreeEnsembleClassifier", classlabels_int64s=labels, **self.LISTS)
+            with pytest.raises(ModelFileError, match=f"two labels at least, but it has {len(labels)}"):
+                ax.read_model(model, DOMAIN)
+
+    @pytest.mark.parametrize("sizes", [(2, 2), (3, 1), (1, 3), (2, 3)])
+    def test_scalers_of_other_sizes(self, sizes) -> None:
+        numbers = {"offset": [0.5] * sizes[0], "scale": [2.0] * sizes[1]}
+        head = onnx.helper.make_node("Scaler", ["X"], ["Z"], domain="ai.onnx.ml", **numbers)
+        with pytest.raises(ModelFileError, match=f"it has {sizes[0]} and {sizes[1]}"):
+            ax.read_model(made("LinearRegressor", head=(head,), coefficients=[1.0, 2.0, 3.0]), DOMAIN)
+
+    def test_integers_that_are_cast(self) -> None:
+        head = onnx.helper.make_node("Cast", ["X"], ["Z"], to=FLOAT)
+        model = made("TreeEnsembleClassifier", elem=INT64, head=(head,), classlabels_int64s=[0, 1, 2], **self.LISTS)
+        with pytest.raises(DomainError, match="declare it categorical"):
+            ax.read_model(model, DOMAIN)
+        whole = ax.Domain([ax.Integer(name, -3, 3) for name in "abc"])
+        points = np.random.default_rng(0).integers(-3, 4, (50, 3))
+        assert ax.read_model(model, whole).predict(points.tolist()) == predictor(model, whole)(points.astype(float))
+
+    @pytest.mark.parametrize("place", ["coefficients", "intercepts", "offset", "scale"])
+    def test_sums_beyond_float32(self, place: str) -> None:
+        numbers = {"coefficients": [1.0, 2.0, 3.0], "intercepts": [0.0], "offset": [0.0] * 3, "scale": [1.0] * 3}
+        numbers[place][0] = 3e38
+        scaler = {key: numbers.pop(key) for key in ("offset", "scale")}
+        head = onnx.helper.make_node("Scaler", ["X"], ["Z"], domain="ai.onnx.ml", **scaler)
+        with pytest.raises(UnsupportedModelError, match="beyond float32"):
+            ax.read_model(made("LinearRegressor", head=(head,), **numbers), DOMAIN)
 
     def test_infinite_thresholds(self) -> None:
         values = [float("inf") if k % 2 else float("-inf") for k, _ in enumerate(self.LISTS["nodes_values"])]

@@ -244,3 +244,27 @@ def test_missing_values_go_left_or_right(form: str, number: int) -> None:
                 ax.read_xgboost(data, domain)
         else:
             assert ax.read_xgboost(data, domain).predict([[None]]) == [found]
+
+
+def test_trees_that_are_out_of_order() -> None:
+    """The library puts each tree where its number says."""
+    stump = {"tree_param": {}, "left_children": [-1], "right_children": [-1], "split_indices": [0]}
+    trees = [{**stump, "split_conditions": [value], "id": k} for k, value in enumerate((0.5, 0.25))]
+    learner = {
+        "learner_model_param": {"base_score": "5E-1", "num_class": "2", "num_feature": "1"},
+        "objective": {"name": "multi:softprob"},
+    }
+
+    def document(order: list[int], base: str = "5E-1") -> bytes:
+        model = {"tree_info": [0, 1], "iteration_indptr": [0, 2], "trees": [trees[k] for k in order]}
+        parameters = {**learner["learner_model_param"], "base_score": base}  # type: ignore[dict-item]
+        grown = {"gradient_booster": {"name": "gbtree", "model": model}, "learner_model_param": parameters}
+        return json.dumps({"version": [2, 0, 3], "learner": {**learner, **grown}}).encode()
+
+    domain = ax.Domain([ax.Real("x", 0, 9)])
+    assert ax.read_xgboost(document([0, 1]), domain).predict([[1]]) == [0]
+    with pytest.raises(ModelFileError, match="Tree 0 of the model should have that number"):
+        ax.read_xgboost(document([1, 0]), domain)
+    for base in ("1_0", "\u0663", "[1_0]"):
+        with pytest.raises(ModelFileError, match="base_score should be a number or a list"):
+            ax.read_xgboost(document([0, 1], base), domain)
