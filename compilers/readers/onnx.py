@@ -349,7 +349,18 @@ def _weights(
         if k is None or not 0 <= score < n_scores or given[k, score]:
             raise ModelFileError(f"An ONNX tree ensemble has a weight for score {score} at node {node}, which is odd.")
         values[k, score], given[k, score] = weight, True
+    _check_weighed(ensemble, given)
     return values, given
+
+
+def _check_weighed(ensemble: _Ensemble, given: npt.NDArray[np.bool_]) -> None:
+    """Raise if a leaf has a value and no weight: onnxruntime then takes the value for its weight."""
+    leaf = np.array([mode == "LEAF" for mode in ensemble.mode])
+    odd = np.flatnonzero(leaf & ~given.any(axis=1) & (ensemble.value != 0))
+    if odd.size:
+        raise ModelFileError(
+            f"Node {odd[0]} of an ONNX tree ensemble is a leaf, which should have a weight, but has none."
+        )
 
 
 def _tree_nodes(graph: _Graph, domain: Domain, ensemble: _Ensemble, values: npt.NDArray[np.float64]) -> list[TreeNodes]:

@@ -513,3 +513,14 @@ class TestOperators:
         lists = random_trees(np.random.default_rng(0), n_trees=2, n_scores=1, prefix="target")
         with pytest.raises(ModelFileError, match="'base_values' of an ONNX model should hold finite numbers"):
             ax.read_model(made("TreeEnsembleRegressor", base_values=[float("inf")], n_targets=1, **lists), DOMAIN)
+
+    def test_leaves_without_a_weight(self) -> None:
+        lists = random_trees(np.random.default_rng(0), n_trees=2, n_scores=1, prefix="target")
+        for key in ("ids", "treeids", "nodeids", "weights"):
+            del lists[f"target_{key}"][0]  # that of node 7
+        check(made("TreeEnsembleRegressor", n_targets=1, **lists))  # its value is 0
+        lists["nodes_values"][7] = 0.5
+        with pytest.raises(
+            ModelFileError, match="Node 7 of an ONNX tree ensemble is a leaf, which should have a weight"
+        ):
+            ax.read_model(made("TreeEnsembleRegressor", n_targets=1, **lists), DOMAIN)
