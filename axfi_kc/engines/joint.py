@@ -8,7 +8,7 @@ disjoint boxes, and any distribution that can weigh a box weighs them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -63,7 +63,7 @@ class BoxedEngine(Protocol):
         """Return the CXps of each instance, with unit weights, and the adversarial examples of each as boxes."""
         ...
 
-    def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> list[Box]:
+    def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> Iterable[Box]:
         """Return disjoint boxes of the dissimilar points that agree with v, given by its cells, outside `mask`."""
         ...
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
@@ -141,10 +141,11 @@ class InstanceEngine(ABC):
         found = Found.of_instances(outputs, weighed, wholes=wholes, kind="unit", nodes=nodes)
         return found, BoxList.joined(boxes)
 
-    def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> Sequence[Box]:
-        """Return disjoint boxes of the dissimilar points that agree with v, given by its cells, outside `mask`."""
+    def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> Iterator[Box]:
+        """Iterate over disjoint boxes of the dissimilar points that agree with v, its cells, outside `mask`."""
         self._prepare()
-        return next(iter(self._boxes(v, self._at(output, budget), [mask], Meter(budget), minimal=False)))
+        # One by one: there may be so many that whoever asks for them has to look at the clock.
+        return self._boxes(v, self._at(output, budget), [mask], Meter(budget), minimal=False).each()
 
     @abstractmethod
     def _boxes(self, v: Cells, searched: Any, masks: list[int], meter: Meter, *, minimal: bool) -> BoxList:

@@ -6,14 +6,15 @@ exist and lie in the region, if there is one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Real
 from axfi_kc.domain.from_tables import FeatureNames
@@ -23,13 +24,14 @@ from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import GriddedModel, LinearModel, Model, Samples, Similarity
-from axfi_kc.models.joint import BoxList, weigher_on
+from axfi_kc.models.joint import Box, BoxList, weigher_on
 from axfi_kc.models.restriction import restricted
 
 __all__ = ["has_cells", "measured_model", "plausibility_at", "precision_of"]
 
 
 Codes = npt.NDArray[np.float64]
+_BOXES = 256  # weighed between two looks at the clock
 
 
 @lru_cache(maxsize=8)
@@ -90,10 +92,23 @@ def precision_of(problem: Problem, features: FeatureNames, *, budget: Budget | N
         return 1 - BallWeights(model, near).ratio(problem.codes, problem.output, free, problem.similarity)
     engine = _engine(model, problem.similarity)
     v = model.grid.locate(problem.codes[np.newaxis])[0]
-    boxes = engine.dissimilar_boxes(v, problem.output, free, budget=budget)
-    listed = BoxList.of([features_of(free)], [boxes])
-    ((above, below),) = weigher_on(model.grid).ratios(problem.codes[np.newaxis], v[np.newaxis], [0], listed)
-    return 1 - Fraction(above, below)
+    account = Account(budget, goal="precision", advice="allow more")
+    boxes = account.paced(engine.dissimilar_boxes(v, problem.output, free, budget=account.rest()))
+    return 1 - _share(model, problem.codes, v, features_of(free), iter(boxes))
+
+
+def _share(
+    model: Model, codes: Codes, v: npt.NDArray[np.int64], members: Sequence[int], boxes: Iterator[Box]
+) -> Fraction:
+    """Return the probability of disjoint boxes, given the instance outside the members: some boxes at a time."""
+    weigher, found = weigher_on(model.grid), Fraction(0)
+    some = list(islice(boxes, _BOXES))
+    while True:  # once where there is no box, too: what stays may have probability 0
+        ((above, below),) = weigher.ratios(codes[np.newaxis], v[np.newaxis], [0], BoxList.of([members], [some]))
+        found += Fraction(above, below)
+        some = list(islice(boxes, _BOXES))
+        if not some:
+            return found
 
 
 def has_cells(model: Model) -> bool:

@@ -354,7 +354,8 @@ class _Examples:
         build, members = self._build, features_of(mask)
         others = (i for i in range(len(self._own)) if not mask >> i & 1)
         kept = build.conjunction([build.literal(i, [self._own[i]]) for i in others])
-        boxes = self._engine.dissimilar_boxes(self._old, self._problem.output, mask, budget=self._account.rest())
+        found = self._engine.dissimilar_boxes(self._old, self._problem.output, mask, budget=self._account.rest())
+        boxes = list(self._account.paced(found))
         tested = _Tested(build, members, boxes, self._cells_of, self._account).node
         return build.conjunction([kept, self._listed(members, boxes) if tested is None else tested])
 

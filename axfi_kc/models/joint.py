@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, singledispatch
+from itertools import islice
 from math import lcm, prod
 from typing import Any
 
@@ -96,11 +97,17 @@ class BoxList:
 
     def __iter__(self) -> Iterator[list[list[Span]]]:
         """Iterate over the boxes of each set."""
+        boxes = self.each()
+        for count in self.counts.tolist():
+            yield list(islice(boxes, count))
+
+    def each(self) -> Iterator[list[Span]]:
+        """Iterate over the boxes one by one, set by set."""
         at, cells, spans = 0, [span for _, span in self.table], self.spans.tolist()
         for own, count in zip(self.members, self.counts.tolist(), strict=True):
-            k = len(own)
-            yield [[cells[n] for n in spans[at + b * k : at + b * k + k]] for b in range(count)]
-            at += count * k
+            for _ in range(count):
+                yield [cells[n] for n in spans[at : at + len(own)]]
+                at += len(own)
 
 
 class BoxWeigher(ABC):

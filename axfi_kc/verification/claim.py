@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -118,7 +119,7 @@ class Claim:
             whole=_region(explanation)[1],
         )
 
-    @property
+    @cached_property
     def codes(self) -> npt.NDArray[np.float64]:
         """The instance as codes."""
         return self.domain.encode_point(self.instance)

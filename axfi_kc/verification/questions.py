@@ -270,7 +270,8 @@ class Searches:
         return Weighed(weight, weight, "proved", self._proofs.weighing, self.allowance.used, detail)
 
     def _listed_weight(self, free: Features, most: int) -> Weighed | None:
-        if self._space is None or self._space.n_boxes(free) > most or not self._space.has_floats(free):
+        space = None if self.allowance.is_late else self._space
+        if space is None or space.n_boxes(free) > most or not space.has_floats(free):
             return None
         found: list[int | Fraction] = []
         whole: list[int | Fraction] = []
@@ -279,9 +280,9 @@ class Searches:
                 return None
             found += [share * flag for share, flag in zip(shares, self._flags(codes, shares), strict=True)]
             whole += shares
-        total = self._space.total(free, found)
+        total = space.total(free, found)
         if self._possible is not None and self.claim.weights == "ratio":
-            possible = self._space.total(free, whole)
+            possible = space.total(free, whole)
             if not possible:
                 return None
             total /= possible

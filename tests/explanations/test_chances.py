@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import repeat
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,17 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc import ChowLiu, Domain, Integer, Product, Real, Region
-from axfi_kc.errors import ConstantModelError, DomainError, SimilarityError, UnknownFeatureError, UnsupportedModelError
+from axfi_kc.errors import (
+    BudgetError,
+    ConstantModelError,
+    DomainError,
+    SimilarityError,
+    UnknownFeatureError,
+    UnsupportedModelError,
+)
+from axfi_kc.explanations import chances
 from axfi_kc.explanations.page import report_html
+from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import LinearModel, Positive
 from tests.engines.test_possible import rows_of
 from tests.support.random_constraints import constrained
@@ -228,3 +239,23 @@ def test_nothing_is_free_within_a_ball(joint: bool) -> None:
     assert e.precision(["a", "b"]) == e.precision(["a"]) == 1 > e.precision(["b"]) > 0
     assert e.paxp(1).features == ("a",)
     assert [p.features for p in e.paxps(1)] == [("a",)]
+
+
+def test_precisions_look_at_the_clock_while_boxes_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem.of(lambda p: sum(p) % 2, Domain([Integer(name, 0, 1) for name in "abc"]), (0, 0, 0))
+    # As a search gives them that ended in time, and found many.
+    many = SimpleNamespace(dissimilar_boxes=lambda *_, **__: repeat(((0,), (1,)), 1_000_000))
+    monkeypatch.setattr(chances, "_engine", lambda *_: many)
+    with pytest.raises(BudgetError, match="the precision is not finished"):
+        chances.precision_of(problem, {"a"}, budget=ax.Budget(seconds=0.05))
+
+
+def test_many_boxes_weigh_what_they_weigh_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain([Integer(name, 0, 3) for name in "abcd"])
+    rows = [tuple(map(int, np.unravel_index(k, (4,) * 4))) for k in range(0, 256, 3)]
+    for space in (domain, domain.with_distribution(ChowLiu.fit(rows, domain))):
+        problem = Problem.of(lambda p: sum(p) % 2, space, (0, 1, 2, 3))
+        whole = chances.precision_of(problem, {"b"})
+        monkeypatch.setattr(chances, "_BOXES", 5)
+        assert chances.precision_of(problem, {"b"}) == whole
+        monkeypatch.undo()

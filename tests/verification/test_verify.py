@@ -17,6 +17,7 @@ import axfi_kc as ax
 from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError
 from axfi_kc.verification import Claim
 from axfi_kc.verification.definitions import KINDS
+from axfi_kc.verification.spaces import Space
 from tests.support.alterations import NO_TIME, OF_THE_MODEL, OF_THE_REST, added, dropped, scored
 from tests.support.kinds import DOMAIN, THREE, X
 from tests.support.more_kinds import NAMES, kind
@@ -201,6 +202,17 @@ def test_seconds_are_kept_by_large_models() -> None:
     assert process_time() - start < 5
     assert report.ok
     assert ax.verify(claim, model, budget=ax.Budget(seconds=0.02)).sampled
+
+
+def test_no_points_are_made_after_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = kind("table")
+    claim = Claim.of(made.explain(0))
+    asked = list[Any]()
+    monkeypatch.setattr(Space, "blocks", lambda _, free: asked.append(free) or iter(()))
+    report = ax.verify(claim, made.model, budget=ax.Budget(seconds=1e-9))
+    assert report.ok
+    assert not asked
+    assert claim.codes is claim.codes  # encoded once
 
 
 def test_a_dump_that_disagrees_with_predict_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
