@@ -435,12 +435,12 @@ def test_hundreds_of_scaled_features_are_explained_in_time(weights: str, kinds: 
     small = _scaled(6, kinds, n_scores)
     Explainer(small, small.domain, weights=weights, on_budget="radius").explain(x[:6])  # kernels
     for on_budget in ("raise", "radius"):
-        explainer = Explainer(model, model.domain, weights=weights, budget=ax.Budget(seconds=1), on_budget=on_budget)
+        explainer = Explainer(model, model.domain, weights=weights, budget=ax.Budget(seconds=3), on_budget=on_budget)
         begin = perf_counter()
         with warnings.catch_warnings(), contextlib.suppress(BudgetError):
             warnings.simplefilter("ignore", AxfiWarning)
             found = explainer.explain(x)
-        assert perf_counter() - begin < 10
+        assert perf_counter() - begin < 20
     assert found is not None
     ones = Explainer(model, model.domain, weights=weights, max_size=1).explain(x)._found
     masks = [mask for mask in found._found.listed(0).masks if mask.bit_count() == 1]

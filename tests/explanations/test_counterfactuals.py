@@ -451,7 +451,7 @@ def test_budgets_of_all_cxps_together() -> None:
     made = ax.Explainer(model, domain)
     e = made.explain(X[0])
     e = replace(e, _budget=ax.Budget(nodes=1))
-    with pytest.raises(BudgetError, match="boxes"):
+    with pytest.raises(BudgetError, match="1 box "):
         e.counterfactual()
     with pytest.raises(BudgetError):
         list(e.counterfactuals())

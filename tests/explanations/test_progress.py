@@ -62,9 +62,10 @@ def test_accounts_tell_as_well() -> None:
         account = Account(None, goal="test")
         assert not account.is_free
         list(account.paced(range(40)))
-    assert len(heard) == 3
+    told = len(heard)
+    assert 2 < told < 40
     Account(None, goal="test").look()
-    assert len(heard) == 3
+    assert len(heard) == told
 
 
 class _OnlyText:

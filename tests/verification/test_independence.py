@@ -30,9 +30,11 @@ SHARED = {
     "axfi_kc.families.hitting_kernels",
     "axfi_kc.families.masks",
     "axfi_kc.flat_arrays",
+    "axfi_kc.free_memory",
     "axfi_kc.json_text",
     "axfi_kc.models.one_thread",
     "axfi_kc.models.own_predict",
+    "axfi_kc.terminal",
 }
 
 

@@ -33,17 +33,18 @@ def compile_kernels(*questions: str) -> None:
     if not new:
         return
     first, *others = new
+    # Who listens to a search, or stops it, means that one and not a stump.
+    alone = Context().run
     with clocks_stopped(), SecondProcess() as second:
         if others and not number_compiled():
-            laid_out_stump()
+            alone(laid_out_stump)
         # Where something had to be compiled, so have these to be, most likely.
         if others and number_compiled():
             second.call(_ask, others)
-        # Who listens to a search, or stops it, means that one and not a stump.
-        Context().run(_ask, [first])
-        laid_out_stump()
+        alone(_ask, [first])
+        alone(laid_out_stump)
     with clocks_stopped():
-        Context().run(_ask, others)
+        alone(_ask, others)
     _compiled.update(new)
 
 
